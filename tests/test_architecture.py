@@ -76,6 +76,7 @@ BLIND_TO: dict[str, set[str]] = {
 AT_MODULE_LEVEL: dict[str, set[str]] = {
     "builder": {"datasets"},
     "cli": {"click", "rich", "typer"},
+    "tables": {"rich"},
     "hub": {"huggingface_hub"},
     "official": {"httpx"},
     "serve": {"fastapi", "pydantic", "starlette", "uvicorn"},
@@ -203,7 +204,7 @@ def test_arrows_point_inward(name: str) -> None:
         if there in {here, "_version"}:
             continue
         allowed = there in SEES[here] if here in SEES else there not in BLIND_TO.get(here, set())
-        if there == "cli" or not allowed:
+        if (there == "cli" and here != "__main__") or not allowed:
             bad.append(f"line {found.line}: {here} must not import {target or 'pmb_hf itself'}")
     assert not bad, "\n".join(bad)
 
