@@ -62,9 +62,9 @@ def test_superseded_by_status_alone() -> None:
     assert belief_kind(Belief(**PLAIN, epistemic_status="superseded"), "u", ("s",)) == "superseded"
 
 
-def test_universal_belief_is_given_elsewhere() -> None:
+def test_universal_belief_can_be_needed_where_its_scope_is_asked() -> None:
     universal = Belief(**(PLAIN | {"scope": ("user:universal",)}))
-    assert belief_kind(universal, "u", ("user:universal",)) == "pinned"
+    assert belief_kind(universal, "u", ("user:universal",)) == "unrelated"
     assert belief_kind(universal, "u", ("s",)) == "other_scope"
 
 
