@@ -320,7 +320,8 @@ def test_modules_and_functions_stay_small(name: str) -> None:
         warnings.warn(f"{path.name} has {total} lines of code", stacklevel=1)
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            body = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+            # A command's options stand in its signature; what it does is the body.
+            body = range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
             length = len(code_lines(path).intersection(body))
             assert length <= FUNCTION_LINES, f"{path.name}: {node.name}() has {length} lines"
 
