@@ -6,12 +6,26 @@ that a loader can refuse the input with all of them and the linter can list them
 
 from __future__ import annotations
 
+import json
 import reprlib
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 40
+
+
+def refuse_half_characters(text: str, value: Any) -> None:
+    """Refuse JSON ``text`` whose parsed ``value`` can't be written as UTF-8 again.
+
+    Raises:
+        ValueError: If an escape stands for half of a character.
+    """
+    if "\\ud" in text.lower():
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise ValueError("it holds half of a character (a lone surrogate)") from error
 
 
 class Problem(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any
 from .. import parsing
 from ..errors import CorpusError
 from ..schema import CORPUS_FILES, Corpus
-from ..strict import Problem, Reader
+from ..strict import Problem, Reader, refuse_half_characters
 
 __all__ = [
     "NATIVE_DIR",
@@ -99,13 +99,15 @@ def read_json(path: Path) -> Any:
     """
     try:
         text = path.read_text(encoding="utf-8")
-        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
+        tree = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
+        refuse_half_characters(text, tree)
     except FileNotFoundError as error:
         raise CorpusError(f"{path} is missing; a corpus holds {', '.join(CORPUS_FILES)}") from error
     except (OSError, UnicodeDecodeError) as error:
         raise CorpusError(f"{path} can't be read: {error}") from error
     except (ValueError, RecursionError) as error:
         raise CorpusError(f"{path} is no valid JSON: {error}") from error
+    return tree
 
 
 def _refuse_constant(name: str) -> None:
