@@ -1,0 +1,186 @@
+"""What one case or one turn is worth: pure functions, standard library only.
+
+:func:`score_case` and :func:`score_turn` compare an :class:`Expectation` with a
+:class:`Retrieval` under a set of :class:`Rules`. Nothing here reads a file, a
+clock or a network, so the same source serves the package and the metric.
+"""
+
+from __future__ import annotations
+
+from .assertions import failures
+from .records import (
+    ACTIVE,
+    OK,
+    STRUCTURAL,
+    TRIVIALLY_EMPTY,
+    CaseScore,
+    Expectation,
+    Retrieval,
+    RowError,
+    Rules,
+)
+
+__all__ = [
+    "CaseScore",
+    "Expectation",
+    "Retrieval",
+    "Rules",
+    "failures",
+    "score_case",
+    "score_turn",
+]
+
+# Categories whose empty passes upstream's reports count as structural; the
+# passes of all others count there as trivially empty (fitted to, and tested
+# on, the published reports, which do not say it).
+_UPSTREAM_STRUCTURAL = frozenset(
+    {
+        "Budget eviction and capacity",
+        "Cross-user isolation",
+        "Persona prelude content",
+        "Ranking stability",
+        "Scope disambiguation",
+        "Supersession chain exclusion",
+        "Type routing and open questions",
+    }
+)
+
+
+def score_case(expected: Expectation, got: Retrieval, rules: Rules) -> CaseScore:
+    """Score one answer (single turn or session turn) under ``rules``."""
+    ids, pinned, questions, _, latency_ms, status, _, raw, limit, _ = got
+    gold, exact, eligible = expected.gold, expected.relevant_only, expected.eligible
+    answered = status == OK
+    wrong = set(ids)
+    returned = len(wrong)
+    wrong -= gold
+    hits = returned - len(wrong) if answered else 0
+    precision = _precision(expected, got, hits, returned, rules)
+    rank = hit_at_1 = r_precision = question_precision = question_recall = None
+    if gold:
+        rank, hit_at_1, r_precision = _ranking(gold, ids, returned) if hits else (None, 0.0, 0.0)
+    if expected.question_gold and questions is not None:
+        question_precision, question_recall = _question_scores(expected.question_gold, questions)
+    turn = expected.turn_index is not None
+    # One wrong belief fails an exact set, so the reasons need not be looked for.
+    passed = not (wrong and exact is not None) and not failures(expected, got)
+    values = (
+        expected.case_id,
+        expected.turn_index,
+        expected.category,
+        status,
+        passed,
+        bool(gold),
+        expected.pass_kind if rules.pass_kind == "assertion" else _kind(expected, precision),
+        precision,
+        hits / len(gold) if gold else None,
+        _share(expected.pinned_gold, pinned) if expected.pinned_gold else None,
+        question_precision,
+        question_recall,
+        _drift(expected, ids, precision, rules) if turn else None,
+        (answered and not ids) if exact == () else None,
+        hit_at_1,
+        r_precision,
+        rank,
+        _mutated(expected, got) if turn else None,
+        _noise(expected, wrong) if wrong else (),
+        () if raw is None else _dropped(expected, ids, raw),
+        returned,
+        len(ids) - returned if raw is None else len(raw) - len(set(raw)),
+        0 if limit is None else max(0, len(ids if raw is None else raw) - limit),
+        None if eligible is None else (returned if limit is None else limit) >= eligible,
+        latency_ms,
+    )
+    return tuple.__new__(CaseScore, values)
+
+
+def score_turn(expected: Expectation, got: Retrieval, rules: Rules) -> CaseScore:
+    """Score one session turn: :func:`score_case` with drift and mutability.
+
+    Raises:
+        RowError: If ``expected`` has no ``turn_index``.
+    """
+    if expected.turn_index is None:
+        raise RowError(f"case {expected.case_id!r} is no session turn: it has no turn_index")
+    return score_case(expected, got, rules)
+
+
+def _precision(
+    expected: Expectation, got: Retrieval, hits: int, returned: int, rules: Rules
+) -> float | None:
+    rule = rules.precision if expected.turn_index is None else rules.turn_precision
+    if rule == "returned":
+        if not returned:
+            return None if got.status == OK else 0.0
+        shown = expected.pinned_gold.intersection(got.relevant)
+        return (hits + len(shown - expected.gold)) / returned
+    if hits:
+        return hits / returned
+    if rule == "active":
+        return 0.0 if expected.gold else None
+    return 0.0 if expected.gold or returned or got.status != OK else None
+
+
+def _ranking(gold: frozenset[str], ids: tuple[str, ...], returned: int) -> tuple[int, float, float]:
+    """First relevant rank (1 is best), hit@1 and R-precision; list order is rank."""
+    if returned < len(ids):
+        ids = tuple(dict.fromkeys(ids))
+    rank = 1
+    for belief in ids:
+        if belief in gold:
+            break
+        rank += 1
+    size, hit_at_1 = len(gold), 1.0 if rank == 1 else 0.0
+    if size == 1:  # then R-precision looks at the first rank, too
+        return rank, hit_at_1, hit_at_1
+    return rank, hit_at_1, len(gold.intersection(ids[:size])) / size
+
+
+def _kind(expected: Expectation, precision: float | None) -> str:
+    if precision:
+        return ACTIVE
+    return STRUCTURAL if expected.category in _UPSTREAM_STRUCTURAL else TRIVIALLY_EMPTY
+
+
+def _share(wanted: frozenset[str], found: tuple[str, ...] | None) -> float | None:
+    return None if found is None else len(wanted.intersection(found)) / len(wanted)
+
+
+def _question_scores(wanted: frozenset[str], found: tuple[str, ...]) -> tuple[float, float]:
+    """Precision and recall of the question tier."""
+    if not found:
+        return 0.0, 0.0
+    distinct = set(found)
+    right = len(wanted & distinct)
+    return right / len(distinct), right / len(wanted)
+
+
+def _drift(
+    expected: Expectation, ids: tuple[str, ...], precision: float | None, rules: Rules
+) -> float | None:
+    if rules.drift == "topics":
+        distinct = set(ids)
+        return len(distinct & expected.drift_beliefs) / len(distinct) if ids else None
+    return 1 - (precision or 0.0) if ids else 0.0
+
+
+def _mutated(expected: Expectation, got: Retrieval) -> bool | None:
+    """Whether what earlier turns changed is seen; null without an update primitive."""
+    if not expected.changed or got.can_update is False:
+        return None
+    shown = set(got.relevant)
+    found = shown.issuperset(expected.changed) and shown.isdisjoint(expected.retired)
+    return got.status == OK and found
+
+
+def _noise(expected: Expectation, wrong: set[str]) -> tuple[str, ...]:
+    """The kinds of the noise among the returned beliefs that are not gold."""
+    kinds = expected.kinds
+    if expected.relevant_only is None:
+        wrong = wrong - expected.harmless
+    return tuple([kinds[belief] for belief in wrong])
+
+
+def _dropped(expected: Expectation, ids: tuple[str, ...], raw: tuple[str, ...]) -> tuple[str, ...]:
+    """The kinds of the ids that were returned and did not reach the relevant tier."""
+    return tuple([expected.kinds[belief] for belief in set(raw).difference(ids)])
