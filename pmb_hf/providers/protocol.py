@@ -1,0 +1,240 @@
+"""What the harness asks of a memory system that runs in this process.
+
+A provider must have ``reset``, ``add`` and ``search``. Everything else
+(``update``, ``delete``, ``wait_ready``, ``add_many``, ``close``, ``version``,
+``options``) is optional, and the helpers below tell whether it is there.
+All arguments are keyword-only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypedDict, TypeGuard, runtime_checkable
+
+
+class Hit(NamedTuple):
+    """One result of a search. The place in the list is the rank.
+
+    Attributes:
+        id: The belief id, or None when the provider can't name one.
+        score: The provider's own score, in its own unit; None if it has none.
+            Scores of two providers can't be compared.
+        text: The memory as the provider holds it, or None.
+        metadata: What was stored beside the text, or None.
+    """
+
+    id: str | None
+    score: float | None = None
+    text: str | None = None
+    metadata: Mapping[str, Any] | None = None
+
+
+class AddRow(TypedDict):
+    """The arguments of one ``add``, for writing many memories in one call."""
+
+    belief_id: str
+    user_id: str
+    text: str
+    aliases: Sequence[str]
+    metadata: Mapping[str, Any]
+
+
+@runtime_checkable
+class Provider(Protocol):
+    """A memory system.
+
+    Any method may raise `ProviderError`; it ends the case or the run. Only an
+    empty sequence means "nothing found".
+    """
+
+    def reset(self) -> None:
+        """Forget every memory of every user."""
+
+    def add(
+        self,
+        *,
+        belief_id: str,
+        user_id: str,
+        text: str,
+        aliases: Sequence[str],
+        metadata: Mapping[str, Any],
+    ) -> None:
+        """Store one memory.
+
+        A memory is known by ``(user_id, belief_id)``: the same pair again
+        replaces it, and two users may use one belief id.
+
+        Args:
+            belief_id: The id that a search has to give back.
+            user_id: Whose memory it is.
+            text: What is to be found; aliases are already in it if the run
+                renders them.
+            aliases: Other names, for systems that index them apart.
+            metadata: ``beliefId``, ``scope`` (list), ``type``,
+                ``canonicalName``, ``pinned``, ``supersededBy``,
+                ``resolvedAt``, ``epistemicStatus``, ``participants``.
+        """
+
+    def search(
+        self, *, query: str, user_id: str, scopes: Sequence[str], limit: int
+    ) -> Sequence[Hit]:
+        """Return at most ``limit`` memories of ``user_id``, the best first.
+
+        A limit of 0 or less gives an empty sequence.
+        """
+
+
+@runtime_checkable
+class SupportsUpdate(Provider, Protocol):
+    """A provider that can change a memory in place."""
+
+    def update(
+        self,
+        *,
+        belief_id: str,
+        user_id: str,
+        text: str,
+        aliases: Sequence[str],
+        metadata: Mapping[str, Any],
+    ) -> None:
+        """Replace a stored memory; the arguments are those of ``add``.
+
+        Raises:
+            ProviderError: The user has no memory with this id.
+        """
+
+
+@runtime_checkable
+class SupportsDelete(Provider, Protocol):
+    """A provider that can forget one memory."""
+
+    def delete(self, *, belief_id: str, user_id: str) -> None:
+        """Forget one memory. Forgetting an unknown one does nothing."""
+
+
+@runtime_checkable
+class SupportsWait(Provider, Protocol):
+    """A provider that can say when a write has become visible."""
+
+    def wait_ready(self, *, belief_id: str, user_id: str, timeout_s: float) -> None:
+        """Return once a search can find this memory.
+
+        Raises:
+            NotReadyError: It was not visible within ``timeout_s`` seconds.
+        """
+
+
+@runtime_checkable
+class SupportsBulk(Provider, Protocol):
+    """A provider that writes many memories faster than one by one."""
+
+    def add_many(self, rows: Iterable[AddRow]) -> None:
+        """Do ``add`` for every row, in order."""
+
+
+def supports_update(provider: object) -> TypeGuard[SupportsUpdate]:
+    """Tell whether memories can be changed in place.
+
+    Like the other helpers, true if the method is there. A provider that learns
+    only at run time what it can do may set a bool attribute of the helper's
+    name; False there wins over a method.
+    """
+    return _can(provider, "update", "supports_update")
+
+
+def supports_delete(provider: object) -> TypeGuard[SupportsDelete]:
+    """Tell whether a single memory can be forgotten; see `supports_update`."""
+    return _can(provider, "delete", "supports_delete")
+
+
+def supports_wait(provider: object) -> TypeGuard[SupportsWait]:
+    """Tell whether one can wait for a write; see `supports_update`."""
+    return _can(provider, "wait_ready", "supports_wait")
+
+
+def supports_bulk(provider: object) -> TypeGuard[SupportsBulk]:
+    """Tell whether ``add_many`` is there; see `supports_update`."""
+    return _can(provider, "add_many", "supports_bulk")
+
+
+def supports_scopes(provider: object) -> bool:
+    """Tell whether a search takes several scopes at once.
+
+    True unless the provider has an attribute ``supports_scopes`` that is
+    False.
+    """
+    return bool(getattr(provider, "supports_scopes", True))
+
+
+def _can(provider: object, method: str, flag: str) -> bool:
+    has_method = callable(getattr(provider, method, None))
+    return has_method and bool(getattr(provider, flag, True))
+
+
+def add_all(provider: Provider, rows: Iterable[AddRow]) -> None:
+    """Write all rows in order, in one call where the provider can do that."""
+    if supports_bulk(provider):
+        provider.add_many(rows)
+        return
+    for row in rows:
+        provider.add(**row)
+
+
+def provider_version(provider: object) -> str | None:
+    """Return the provider's ``version``, or None if it tells none."""
+    version = getattr(provider, "version", None)
+    return version if isinstance(version, str) else None
+
+
+def provider_options(provider: object) -> dict[str, object]:
+    """Return a copy of the provider's effective ``options`` ({} if none)."""
+    options = getattr(provider, "options", None)
+    return dict(options) if isinstance(options, Mapping) else {}
+
+
+def close(provider: object) -> None:
+    """Call the provider's ``close`` if it has one."""
+    closer = getattr(provider, "close", None)
+    if callable(closer):
+        closer()
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option of a provider.
+
+    Attributes:
+        name: Its key.
+        type: ``int``, ``float``, ``bool`` or ``str``.
+        default: The value if it isn't given. None means that the option is
+            off, and then "none" switches it off on a command line.
+        help: One sentence.
+    """
+
+    name: str
+    type: type[int] | type[float] | type[bool] | type[str]
+    default: int | float | bool | str | None
+    help: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderInfo:
+    """What a list of providers shows about one of them.
+
+    Attributes:
+        name: What `create` takes.
+        summary: One sentence.
+        state: "built in" (needs nothing more), "installed" (its package is
+            here), "installable" (its package is missing) or "hidden" (another
+            provider has the name).
+        extra: The extra of this package that brings what it needs, or None.
+        options: The options it declares; a provider of another package
+            declares none here.
+    """
+
+    name: str
+    summary: str
+    state: str
+    extra: str | None = None
+    options: tuple[Option, ...] = ()

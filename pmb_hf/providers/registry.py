@@ -1,0 +1,351 @@
+"""Providers by name: the built-in ones, and those of other packages.
+
+Another package offers a provider by an entry point of the group
+``pmb_hf.providers`` whose object is a factory, ``callable(**options) ->
+Provider``. If the factory has an attribute ``provider_options`` (a tuple of
+`Option`), options are checked and converted by it; otherwise they are passed
+on as they come, which from a command line is as strings.
+
+Nothing that a provider needs is imported before it is created.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+
+from ..errors import (
+    InputError,
+    MissingDependencyError,
+    PmbError,
+    ProviderError,
+    UnknownNameError,
+)
+from .engine import ENGINE_OPTIONS
+from .http_config import HTTP_OPTIONS, is_url
+from .http_file import CONFIG_OPTION, find_file, read_file
+from .protocol import Option, Provider, ProviderInfo
+
+GROUP = "pmb_hf.providers"
+
+_TRUE = frozenset({"true", "1", "yes", "on"})
+_FALSE = frozenset({"false", "0", "no", "off"})
+_NONE = frozenset({"", "none", "null"})
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltIn:
+    """A provider of this package.
+
+    Attributes:
+        name: Its name.
+        summary: One sentence.
+        target: ``.module:factory``; the module is imported on creation.
+        options: What the factory takes.
+        required: Names of the options without which it can't be created.
+        needs: The module from outside that must be importable, or None.
+        extra: The extra of this package that brings it; set with ``needs``.
+    """
+
+    name: str
+    summary: str
+    target: str
+    options: tuple[Option, ...] = ()
+    required: frozenset[str] = frozenset()
+    needs: str | None = None
+    extra: str | None = None
+
+    @property
+    def state(self) -> str:
+        """One of the states of `ProviderInfo`."""
+        if self.needs is None:
+            return "built in"
+        return "installed" if find_spec(self.needs) else "installable"
+
+    def factory(self) -> Callable[..., object]:
+        """Import the module and return the factory.
+
+        Raises:
+            MissingDependencyError: What it needs is not installed.
+        """
+        path, _, attribute = self.target.partition(":")
+        try:
+            module = import_module(path, __package__)
+        except ImportError as error:
+            package = f"'pmb-hf[{self.extra}]'" if self.extra else "--force-reinstall pmb-hf"
+            raise MissingDependencyError(
+                f"provider {self.name!r} can't be imported ({error}): pip install {package}"
+            ) from error
+        factory: Callable[..., object] = getattr(module, attribute)
+        return factory
+
+
+BUILT_IN: tuple[BuiltIn, ...] = (
+    BuiltIn(
+        "bm25",
+        "BM25 with English stems, by tantivy; fast at any size.",
+        ".bm25:Bm25Provider",
+        options=ENGINE_OPTIONS,
+    ),
+    BuiltIn(
+        "fts5",
+        "BM25 with Porter stems, by SQLite's FTS5; needs nothing more.",
+        ".fts5:Fts5Provider",
+        options=ENGINE_OPTIONS,
+    ),
+    BuiltIn(
+        "empty",
+        "Floor: finds nothing.",
+        ".controls:EmptyProvider",
+    ),
+    BuiltIn(
+        "everything",
+        "Floor: returns all of the user's memories.",
+        ".controls:EverythingProvider",
+    ),
+    BuiltIn(
+        "oracle",
+        "Ceiling: returns the right answers.",
+        ".controls:OracleProvider",
+    ),
+    BuiltIn(
+        "scripted",
+        "Plays back the answers of a JSON file {query: [belief ids]}.",
+        ".controls:scripted_from_file",
+        options=(Option("file", str, None, "The JSON file."),),
+        required=frozenset({"file"}),
+    ),
+    BuiltIn(
+        "http",
+        "Any service that speaks the HTTP contract; its URL will do as a name.",
+        ".http_create:create_http",
+        options=HTTP_OPTIONS,
+        required=frozenset({"url"}),
+    ),
+)
+
+
+def available() -> list[ProviderInfo]:
+    """List the built-in providers, then those of other packages by name.
+
+    Loads none of them.
+    """
+    infos = [
+        ProviderInfo(spec.name, spec.summary, spec.state, spec.extra, spec.options)
+        for spec in BUILT_IN
+    ]
+    built_in = {spec.name for spec in BUILT_IN}
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        state = "hidden" if point.name in built_in else "installed"
+        infos.append(ProviderInfo(point.name, _origin(point), state))
+    return infos
+
+
+def create(name: str, options: Mapping[str, object] | None = None) -> Provider:
+    """Create a provider by its name.
+
+    Args:
+        name: One of `available`, the URL of a service, or a name in
+            ``providers.config.json`` (`http_file.find_file` says which file).
+            A built-in name wins over one in the file, and that over another
+            package's; a file given as the option ``config`` wins over all.
+        options: Its options; strings are converted to the declared type.
+
+    Raises:
+        UnknownNameError: There is no such provider.
+        InputError: An option is unknown, missing or of the wrong type, or two
+            packages offer the name.
+        MissingDependencyError: What the provider needs is not installed.
+        ProviderError: Another package's factory failed.
+    """
+    given = dict(options or {})
+    if is_url(name):
+        given = {**given, "url": name}
+        name = "http"
+    elif given.get("config") is not None:
+        return _create_configured(name, given)
+    for spec in BUILT_IN:
+        if spec.name == name:
+            values = convert_options(name, spec.options, given)
+            _check_required(spec, values)
+            return _checked(name, spec.factory()(**values))
+    if name in configured():
+        return _create_configured(name, given)
+    return _create_foreign(_find_foreign(name), given)
+
+
+def configured() -> list[str]:
+    """The names in the configuration file that is found without being named; [] if none is.
+
+    Raises:
+        InputError: The file can't be read.
+    """
+    path = find_file()
+    return [] if path is None else list(read_file(path))
+
+
+def _create_configured(name: str, given: Mapping[str, object]) -> Provider:
+    from .http_create import create_named
+
+    values = convert_options(name, (*HTTP_OPTIONS, CONFIG_OPTION), given)
+    config = values.pop("config", None)
+    path = find_file(config if isinstance(config, str) else None)
+    if path is None:
+        raise InputError(f"provider {name!r}: the option config names no file.")
+    return create_named(name, path, values)
+
+
+def convert_options(
+    name: str, declared: Iterable[Option], given: Mapping[str, object]
+) -> dict[str, object]:
+    """Return the given options with the declared types.
+
+    Strings may come from a command line: "true"/"false" (also yes/no, on/off,
+    1/0), numbers, and "none" for an option that is off by default.
+
+    Raises:
+        InputError: An option is not declared, or its value doesn't fit.
+    """
+    by_name = {option.name: option for option in declared}
+    values: dict[str, object] = {}
+    for key, value in given.items():
+        if key not in by_name:
+            raise InputError(_unknown_option(name, key, list(by_name)))
+        values[key] = _convert(name, by_name[key], value)
+    return values
+
+
+def _convert(name: str, option: Option, value: object) -> object:
+    optional = option.default is None
+    if optional and (value is None or (isinstance(value, str) and value.lower() in _NONE)):
+        return None
+    converted = _CONVERTERS[option.type](value)
+    if converted is None:
+        kind = _KINDS[option.type] + (" or none" if optional else "")
+        raise InputError(f"provider {name!r}: option {option.name}={value!r}: expected {kind}.")
+    return converted
+
+
+def _to_bool(value: object) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    text = value.lower() if isinstance(value, str) else None
+    return True if text in _TRUE else False if text in _FALSE else None
+
+
+def _to_int(value: object) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        return None
+    try:
+        return int(value)
+    except ValueError:
+        return None
+
+
+def _to_float(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _to_str(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+_CONVERTERS: Mapping[type, Callable[[object], object]] = {
+    bool: _to_bool,
+    int: _to_int,
+    float: _to_float,
+    str: _to_str,
+}
+
+_KINDS: Mapping[type, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a finite number",
+    str: "text",
+}
+
+
+def _check_required(spec: BuiltIn, values: Mapping[str, object]) -> None:
+    missing = sorted(key for key in spec.required if values.get(key) is None)
+    if missing:
+        raise InputError(f"provider {spec.name!r} needs the option {', '.join(missing)}.")
+
+
+def _find_foreign(name: str) -> EntryPoint:
+    points = [point for point in entry_points(group=GROUP) if point.name == name]
+    if not points:
+        known = sorted({info.name for info in available()})
+        raise UnknownNameError(
+            f"no provider {name!r}.{_hint(name, known)} Known: {', '.join(known)}. "
+            "The URL of a service and a name in providers.config.json will do, too."
+        )
+    if len(points) > 1:
+        origins = ", ".join(sorted(_origin(point) for point in points))
+        raise InputError(f"provider {name!r} is offered twice: {origins}. Remove one.")
+    return points[0]
+
+
+def _create_foreign(point: EntryPoint, given: Mapping[str, object]) -> Provider:
+    where = f"provider {point.name!r} ({_origin(point)})"
+    try:
+        factory = point.load()
+        declared = getattr(factory, "provider_options", None)
+        if declared is not None:
+            given = convert_options(point.name, declared, given)
+        _check_signature(point.name, factory, given)
+        return _checked(point.name, factory(**given))
+    except PmbError:
+        raise
+    except ImportError as error:
+        raise MissingDependencyError(f"{where} can't be imported: {error}.") from error
+    except Exception as error:
+        # Whatever another package raises ends as one line, not as a traceback.
+        raise ProviderError(f"{where} failed: {type(error).__name__}: {error}.") from error
+
+
+def _check_signature(
+    name: str, factory: Callable[..., object], given: Mapping[str, object]
+) -> None:
+    signature = inspect.signature(factory)
+    try:
+        signature.bind(**given)
+    except TypeError as error:
+        allowed = ", ".join(signature.parameters) or "none"
+        raise InputError(f"provider {name!r}: {error}. Its options: {allowed}.") from error
+
+
+def _checked(name: str, provider: object) -> Provider:
+    if not isinstance(provider, Provider):
+        raise ProviderError(
+            f"provider {name!r}: the factory returned {type(provider).__name__}, "
+            "which lacks reset, add or search."
+        )
+    return provider
+
+
+def _origin(point: EntryPoint) -> str:
+    dist = point.dist
+    package = f" of {dist.name} {dist.version}" if dist is not None else ""
+    return f"{point.value}{package}"
+
+
+def _unknown_option(name: str, key: str, known: Sequence[str]) -> str:
+    allowed = f"Its options: {', '.join(known)}." if known else "It has no options."
+    return f"provider {name!r} has no option {key!r}.{_hint(key, known)} {allowed}"
+
+
+def _hint(word: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(word, known, n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
