@@ -1,0 +1,113 @@
+"""What one run has measured so far, in memory and, with a journal, on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .journal import Journal
+from .measured import ChangeRecord, Ingestion, Record
+from .records import OK
+
+Key = tuple[str, int | None]
+
+
+@dataclass(slots=True)
+class RunLog:
+    """Keeps records, changes and ingestion times; each is in the journal when kept.
+
+    Attributes:
+        failed_in_a_row: How many of the last records are failures.
+    """
+
+    journal: Journal | None = None
+    records: dict[Key, Record] = field(default_factory=dict)
+    changes: list[ChangeRecord] = field(default_factory=list)
+    ingestion: Ingestion | None = None
+    session_ingestion: Ingestion | None = None
+    load: dict[str, Any] | None = None
+    failed_in_a_row: int = 0
+
+    def __post_init__(self) -> None:
+        """Take over what an interrupted run has left in the journal."""
+        if self.journal is not None:
+            self._replay(self.journal.lines)
+
+    def keep(self, record: Record) -> None:
+        """Keep an answer."""
+        self.records[record.key] = record
+        self.failed_in_a_row = 0 if record.status == OK else self.failed_in_a_row + 1
+        self._write({"record": record.to_wire()})
+
+    def keep_change(self, change: ChangeRecord) -> None:
+        """Keep a mid-session change."""
+        self.changes.append(change)
+        self._write({"change": change.to_wire()})
+
+    def keep_ingestion(self, ingestion: Ingestion) -> None:
+        """Keep the times of the seed before the single-turn part."""
+        self.ingestion = ingestion
+        self._write({"ingestion": ingestion.to_wire()})
+
+    def keep_session_ingestion(self, ingestion: Ingestion) -> None:
+        """Keep the times of the seed before the sessions."""
+        self.session_ingestion = ingestion
+        self._write({"sessionIngestion": ingestion.to_wire()})
+
+    def keep_load(self, load: dict[str, Any]) -> None:
+        """Keep what asking several at once came to."""
+        self.load = load
+        self._write({"load": load})
+
+    def restart(self, session: str) -> None:
+        """Forget a session's answers and changes; it starts anew."""
+        self._forget(session)
+        self._write({"restart": session})
+
+    def retry(self, keys: list[Key]) -> None:
+        """Mark answers that a resumed run asks for again; they stay until then."""
+        self._write({"retry": [list(key) for key in keys]})
+
+    def done(self, *, sessions: bool) -> int:
+        """How many answers of one part are kept."""
+        return sum((turn is not None) == sessions for _, turn in self.records)
+
+    def close(self, *, finished: bool) -> None:
+        """Close the journal, and delete it if it holds nothing that the report does not."""
+        if self.journal is not None:
+            if finished or not self.records:
+                self.journal.remove()
+            else:
+                self.journal.close()
+
+    def _forget(self, session: str) -> None:
+        self.changes = [change for change in self.changes if change.case_id != session]
+        self.records = {
+            key: record
+            for key, record in self.records.items()
+            if key[0] != session or key[1] is None
+        }
+
+    def _write(self, line: Mapping[str, Any]) -> None:
+        if self.journal is not None:
+            self.journal.append(line)
+
+    def _replay(self, lines: Iterable[Mapping[str, Any]]) -> None:
+        for line in lines:
+            if "record" in line:
+                record = Record.from_wire(line["record"])
+                self.records[record.key] = record
+            elif "change" in line:
+                self.changes.append(ChangeRecord.from_wire(line["change"]))
+            elif "ingestion" in line:
+                self.ingestion = Ingestion.from_wire(line["ingestion"])
+            elif "sessionIngestion" in line:
+                self.session_ingestion = Ingestion.from_wire(line["sessionIngestion"])
+            elif "load" in line:
+                self.load = line["load"]
+            elif "restart" in line:
+                self._forget(line["restart"])
+            elif "retry" in line:
+                for case_id, turn in line["retry"]:
+                    self.records.pop((case_id, turn), None)
