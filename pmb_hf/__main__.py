@@ -1,0 +1,10 @@
+"""``python -m pmb_hf`` is ``pmb``."""
+
+from __future__ import annotations
+
+import sys
+
+from .cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())
