@@ -1,4 +1,4 @@
-# make test | lint | format | demo | bench | clean
+# make test | lint | format | demo | docs | bench | clean
 #
 # Each target sets up what it needs in .venv. Set PYTHON to choose the interpreter
 # that a new .venv is made from; `make distclean` removes the old one.
@@ -87,9 +87,13 @@ demo: $(DEV)
 
 .PHONY: bench
 bench: $(BENCH)
-	@set -e; for script in benchmarks/bench_*.py; do \
-	  echo "== $$script"; $(PY) "$$script"; \
-	done
+	$(PY) benchmarks/run.py
+
+# The command line's reference page, made from its help.
+.PHONY: docs
+docs: $(DEV)
+	$(PY) -m pmb_hf.cli.reference > docs/cli.md.part
+	mv docs/cli.md.part docs/cli.md
 
 .PHONY: clean
 clean:
