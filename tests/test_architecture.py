@@ -79,6 +79,7 @@ AT_MODULE_LEVEL: dict[str, set[str]] = {
     "tables": {"rich"},
     "hub": {"huggingface_hub"},
     "official": {"httpx"},
+    "pytest_plugin": {"pytest"},
     "serve": {"fastapi", "pydantic", "starlette", "uvicorn"},
     "providers.bm25": {"tantivy"},
     "providers.http": {"httpx"},
