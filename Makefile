@@ -66,8 +66,19 @@ format: $(DEV)
 	$(PY) -m ruff check --fix .
 
 .PHONY: pytest
-pytest: $(DEV)
+pytest: $(DEV) browser
 	$(PY) -m pytest $(PYTEST_FLAGS)
+
+# The report page is tested in a real browser. Where there is none and it can't be
+# installed, those tests are skipped and say why.
+.PHONY: browser
+browser:
+	@command -v chromium chromium-browser google-chrome google-chrome-stable >/dev/null 2>&1 \
+	|| [ -n "$$PMB_CHROMIUM" ] || { \
+	  echo "installing Chromium for the tests of the report page"; \
+	  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+	    apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core; } \
+	    >/dev/null 2>&1 || echo "could not install Chromium; set PMB_CHROMIUM to one" >&2; }
 
 # What users get: the sdist, the wheel built from it, installed elsewhere and used from
 # outside the tree. The dependencies are those of .venv; the package is the wheel's.
