@@ -30,10 +30,10 @@ def serve(log: Path) -> None:
 
     app = make_app(create("fts5"))
 
-    async def recording(scope, receive, send):  # type: ignore[no-untyped-def]  # noqa: ANN
+    async def recording(scope, receive, send):  # type: ignore[no-untyped-def]
         body = b""
 
-        async def keep():  # type: ignore[no-untyped-def]  # noqa: ANN202
+        async def keep():  # type: ignore[no-untyped-def]
             nonlocal body
             message = await receive()
             body += message.get("body", b"")
@@ -60,7 +60,7 @@ def loop(url: str, calls: list[Call]) -> None:
                 answer.json()
 
 
-def timed(action) -> tuple[float, float]:  # type: ignore[no-untyped-def]  # noqa: ANN001
+def timed(action) -> tuple[float, float]:  # type: ignore[no-untyped-def]
     wall, cpu = time.perf_counter(), time.process_time()
     action()
     return time.perf_counter() - wall, time.process_time() - cpu

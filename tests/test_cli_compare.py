@@ -30,7 +30,15 @@ def test_two_reports_are_paired_case_by_case(
 ) -> None:
     assert pmb("compare", folder / "bm25.json", folder / "oracle.json", "--cases", "2") == 0
     text = capsys.readouterr().out
-    for head in ("A bm25", "B oracle", "B − A [95 %]", "won/lost/tied", "p (signs)", "passes now", "Sessions"):
+    for head in (
+        "A bm25",
+        "B oracle",
+        "B − A [95 %]",
+        "won/lost/tied",
+        "p (signs)",
+        "passes now",
+        "Sessions",
+    ):
         assert head in text
     assert "changed sides, the first 2 (--cases all shows them all)" in text
     assert max(map(len, text.splitlines())) <= 120

@@ -70,8 +70,9 @@ def serve(
 ) -> None:
     """Put a provider behind the HTTP contract.
 
-    It serves until it is interrupted. One line of JSON on standard output says where, once it listens. There is no
-    password: on anything but a loopback address everyone can read and write.
+    It serves until it is interrupted. One line of JSON on standard output says
+    where, once it listens. There is no password: on anything but a loopback
+    address everyone can read and write.
     """
     from ..serve import BODY_LIMIT
     from ..serve import serve as serve_provider
