@@ -63,9 +63,10 @@ def _pass_kind(expect: Expect, query: str, space: int) -> str:
     return TRIVIALLY_EMPTY if not query.strip() or space <= 0 else STRUCTURAL
 
 
-def expectation_of_case(case: Case, store: Store) -> Expectation:
-    """What a single-turn case requires of an answer."""
-    kinds = kinds_for(store, case.user_id, case.scope)
+def expectation_of_case(case: Case, store: Store, kinds: Kinds | None = None) -> Expectation:
+    """What a single-turn case requires of an answer; ``kinds`` are those of the store."""
+    if kinds is None:
+        kinds = kinds_for(store, case.user_id, case.scope)
     space = room(store, case.user_id, case.scope, case.max_beliefs)
     return _expectation(
         case.expect,
@@ -161,9 +162,13 @@ def _expectation(
 def expectations(corpus: Corpus) -> dict[RetrievalKey, Expectation]:
     """Every case and turn of ``corpus``, in order, by ``(case_id, turn_index)``."""
     store = seed(corpus)
-    wanted: dict[RetrievalKey, Expectation] = {
-        (case.case_id, None): expectation_of_case(case, store) for case in corpus.cases
-    }
+    wanted: dict[RetrievalKey, Expectation] = {}
+    shared: dict[tuple[str, tuple[str, ...]], Kinds] = {}  # cases differ in few of these
+    for case in corpus.cases:
+        seen_from = (case.user_id, case.scope)
+        if seen_from not in shared:
+            shared[seen_from] = kinds_for(store, *seen_from)
+        wanted[case.case_id, None] = expectation_of_case(case, store, shared[seen_from])
     for moment in moments(corpus):
         key = (moment.session.case_id, moment.turn.turn_index)
         wanted[key] = expectation_of_turn(moment)

@@ -26,6 +26,7 @@ __all__ = [
     "Retrieval",
     "Rules",
     "failures",
+    "precision_recall",
     "score_case",
     "score_turn",
 ]
@@ -92,6 +93,19 @@ def score_case(expected: Expectation, got: Retrieval, rules: Rules) -> CaseScore
         latency_ms,
     )
     return tuple.__new__(CaseScore, values)
+
+
+def precision_recall(
+    expected: Expectation, got: Retrieval, rules: Rules
+) -> tuple[float | None, float | None]:
+    """Precision and recall alone, for those who need no more: the same as in the score."""
+    gold = expected.gold
+    wrong = set(got.relevant)
+    returned = len(wrong)
+    wrong -= gold
+    hits = returned - len(wrong) if got.status == OK else 0
+    precision = _precision(expected, got, hits, returned, rules)
+    return precision, hits / len(gold) if gold else None
 
 
 def score_turn(expected: Expectation, got: Retrieval, rules: Rules) -> CaseScore:

@@ -33,7 +33,7 @@ from pmb_hf.records import (
     Rules,
 )
 from pmb_hf.rules import SPEC, UPSTREAM_2026_06
-from pmb_hf.scoring import failures, score_case, score_turn
+from pmb_hf.scoring import failures, precision_recall, score_case, score_turn
 
 RATES = (
     *("precision", "recall", "pinned_coverage", "question_precision", "question_recall"),
@@ -93,6 +93,14 @@ def test_passing_is_having_no_reason_to_fail(
     expected: Expectation, got: Retrieval, chosen: Rules
 ) -> None:
     assert score_case(expected, got, chosen).passed == (failures(expected, got) == [])
+
+
+@given(expectations(), retrievals(), rules)
+def test_precision_and_recall_alone_are_those_of_the_score(
+    expected: Expectation, got: Retrieval, chosen: Rules
+) -> None:
+    score = score_case(expected, got, chosen)
+    assert precision_recall(expected, got, chosen) == (score.precision, score.recall)
 
 
 @given(expectations(), retrievals(), rules, st.randoms(use_true_random=False))
