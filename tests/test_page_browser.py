@@ -120,6 +120,12 @@ def test_the_filter_takes_text_category_and_failed(one: Visit) -> None:
     assert shown(one) == 0
 
 
+def test_the_filter_finds_the_turns_of_a_session(one: Visit) -> None:
+    session = one.page.locator(".session").first
+    one.page.get_by_role("searchbox").fill(session.locator("h4").inner_text())
+    assert shown(one) == session.locator("details.case:visible").count() > 1
+
+
 def test_the_filter_by_report(started: Browser, pages: Pages) -> None:
     with visit(started, pages.many) as seen:
         seen.page.get_by_label("only failed").check()

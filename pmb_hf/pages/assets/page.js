@@ -83,7 +83,10 @@
 
   const texts = new WeakMap();
   function textOf(item) {
-    if (!texts.has(item)) texts.set(item, item.textContent.toLowerCase());
+    if (!texts.has(item)) {
+      const session = item.closest(".session")?.querySelector("h4").textContent || "";
+      texts.set(item, `${session} ${item.textContent}`.toLowerCase());
+    }
     return texts.get(item);
   }
 
