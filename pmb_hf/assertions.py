@@ -38,7 +38,10 @@ def _exact_failures(expected: Expectation, got: Retrieval, lead: str) -> list[st
     if not gold.issuperset(relevant):
         kind = "unexpected relevant belief" if lead else "unexpected belief in relevantBeliefs"
         found = [f"{lead}{kind}: {b}" for b in dict.fromkeys(relevant) if b not in gold]
-    return found + [f"{lead}missing expected belief: {b}" for b in only if b not in relevant]
+    for belief in only:
+        if belief not in relevant:
+            found.append(f"{lead}missing expected belief: {belief}")
+    return found
 
 
 def _inclusion_failures(expected: Expectation, got: Retrieval, lead: str) -> list[str]:

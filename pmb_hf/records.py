@@ -105,6 +105,8 @@ class Expectation:
         question_required: That, and what its exact set holds.
         harmless: Beliefs that are neither gold nor noise: where no exact set is
             asserted, those that are not forbidden and belong to the user.
+        is_active: Whether there is any gold.
+        measures_tiers: Whether the pinned or the question tier has gold.
         tests_context: Whether it asserts more than the exact set of the relevant
             tier; the other ``tests_…`` say what.
     """
@@ -140,6 +142,8 @@ class Expectation:
     question_gold: frozenset[str] = field(init=False)
     question_required: tuple[str, ...] = field(init=False)
     harmless: frozenset[str] = field(init=False)
+    is_active: bool = field(init=False)
+    measures_tiers: bool = field(init=False)
     tests_order: bool = field(init=False)
     tests_questions: bool = field(init=False)
     tests_prelude: bool = field(init=False)
@@ -161,6 +165,8 @@ class Expectation:
             "question_gold": frozenset(self.questions_must_include),
             "question_required": tuple(dict.fromkeys((*self.questions_must_include, *shown))),
             "harmless": frozenset(b for b in self.kinds if self._is_harmless(b)),
+            "is_active": bool(self.relevant_must_include or only),
+            "measures_tiers": bool(self.pinned_must_include or self.questions_must_include),
             "tests_order": any(order),
             "tests_questions": any(questions) or self.questions_only is not None,
             "tests_prelude": any(prelude) or bool(self.prelude_must_not_contain),

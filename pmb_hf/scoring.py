@@ -31,6 +31,8 @@ __all__ = [
     "score_turn",
 ]
 
+_new = tuple.__new__
+
 # Categories whose empty passes upstream's reports count as structural; the
 # passes of all others count there as trivially empty (fitted to, and tested
 # on, the published reports, which do not say it).
@@ -47,43 +49,54 @@ _UPSTREAM_STRUCTURAL = frozenset(
 )
 
 
+def precision_recall(
+    expected: Expectation, got: Retrieval, rules: Rules
+) -> tuple[float | None, float | None]:
+    """The two set measures of :func:`score_case` alone.
+
+    For those who need no more, such as a loop that tunes a memory system.
+    ``None`` is a measure that does not apply to the case under ``rules``.
+    """
+    returned = set(got.relevant)
+    hits = len(returned & expected.gold) if got.status == OK else 0
+    return _precision_recall(expected, got, hits, len(returned), rules)
+
+
 def score_case(expected: Expectation, got: Retrieval, rules: Rules) -> CaseScore:
     """Score one answer (single turn or session turn) under ``rules``."""
     ids, pinned, questions, _, latency_ms, status, _, raw, limit, _ = got
     gold, exact, eligible = expected.gold, expected.relevant_only, expected.eligible
-    answered = status == OK
+    turn_index = expected.turn_index
     wrong = set(ids)
     returned = len(wrong)
     wrong -= gold
-    hits = returned - len(wrong) if answered else 0
-    precision = _precision(expected, got, hits, returned, rules)
-    rank = hit_at_1 = r_precision = question_precision = question_recall = None
+    hits = returned - len(wrong) if status == OK else 0
+    precision, recall = _precision_recall(expected, got, hits, returned, rules)
+    rank = hit_at_1 = r_precision = coverage = question_precision = question_recall = None
     if gold:
         rank, hit_at_1, r_precision = _ranking(gold, ids, returned) if hits else (None, 0.0, 0.0)
-    if expected.question_gold and questions is not None:
+    if expected.measures_tiers:
+        coverage = _share(expected.pinned_gold, pinned)
         question_precision, question_recall = _question_scores(expected.question_gold, questions)
-    turn = expected.turn_index is not None
-    # One wrong belief fails an exact set, so the reasons need not be looked for.
-    passed = not (wrong and exact is not None) and not failures(expected, got)
     values = (
         expected.case_id,
-        expected.turn_index,
+        turn_index,
         expected.category,
         status,
-        passed,
-        bool(gold),
+        _passed(expected, got, wrong, hits),
+        expected.is_active,
         expected.pass_kind if rules.pass_kind == "assertion" else _kind(expected, precision),
         precision,
-        hits / len(gold) if gold else None,
-        _share(expected.pinned_gold, pinned) if expected.pinned_gold else None,
+        recall,
+        coverage,
         question_precision,
         question_recall,
-        _drift(expected, ids, precision, rules) if turn else None,
-        (answered and not ids) if exact == () else None,
+        None if turn_index is None else _drift(expected, ids, precision, rules),
+        (status == OK and not ids) if exact == () else None,
         hit_at_1,
         r_precision,
         rank,
-        _mutated(expected, got) if turn else None,
+        None if turn_index is None else _mutated(expected, got),
         _noise(expected, wrong) if wrong else (),
         () if raw is None else _dropped(expected, ids, raw),
         returned,
@@ -92,20 +105,7 @@ def score_case(expected: Expectation, got: Retrieval, rules: Rules) -> CaseScore
         None if eligible is None else (returned if limit is None else limit) >= eligible,
         latency_ms,
     )
-    return tuple.__new__(CaseScore, values)
-
-
-def precision_recall(
-    expected: Expectation, got: Retrieval, rules: Rules
-) -> tuple[float | None, float | None]:
-    """Precision and recall alone, for those who need no more: the same as in the score."""
-    gold = expected.gold
-    wrong = set(got.relevant)
-    returned = len(wrong)
-    wrong -= gold
-    hits = returned - len(wrong) if got.status == OK else 0
-    precision = _precision(expected, got, hits, returned, rules)
-    return precision, hits / len(gold) if gold else None
+    return _new(CaseScore, values)
 
 
 def score_turn(expected: Expectation, got: Retrieval, rules: Rules) -> CaseScore:
@@ -119,20 +119,38 @@ def score_turn(expected: Expectation, got: Retrieval, rules: Rules) -> CaseScore
     return score_case(expected, got, rules)
 
 
-def _precision(
+def _passed(expected: Expectation, got: Retrieval, wrong: set[str], hits: int) -> bool:
+    """Whether there is no reason to fail; none is looked for where the exact set tells."""
+    if expected.relevant_only is not None:
+        if wrong:
+            return False
+        if not expected.tests_context and got.status == OK:
+            return hits == len(expected.gold)
+    return not failures(expected, got)
+
+
+def _precision_recall(
     expected: Expectation, got: Retrieval, hits: int, returned: int, rules: Rules
-) -> float | None:
+) -> tuple[float | None, float | None]:
+    recall = hits / len(expected.gold) if expected.gold else None
     rule = rules.precision if expected.turn_index is None else rules.turn_precision
     if rule == "returned":
-        if not returned:
-            return None if got.status == OK else 0.0
-        shown = expected.pinned_gold.intersection(got.relevant)
-        return (hits + len(shown - expected.gold)) / returned
+        return _pinned_precision(expected, got, hits, returned), recall
     if hits:
-        return hits / returned
+        return hits / returned, recall
     if rule == "active":
-        return 0.0 if expected.gold else None
-    return 0.0 if expected.gold or returned or got.status != OK else None
+        return recall, recall  # both are 0 with gold, and null without
+    return (0.0 if expected.gold or returned or got.status != OK else None), recall
+
+
+def _pinned_precision(
+    expected: Expectation, got: Retrieval, hits: int, returned: int
+) -> float | None:
+    """Hits, pinned ones included, over what was returned."""
+    if not returned:
+        return None if got.status == OK else 0.0
+    shown = expected.pinned_gold.intersection(got.relevant)
+    return (hits + len(shown - expected.gold)) / returned
 
 
 def _ranking(gold: frozenset[str], ids: tuple[str, ...], returned: int) -> tuple[int, float, float]:
@@ -157,16 +175,18 @@ def _kind(expected: Expectation, precision: float | None) -> str:
 
 
 def _share(wanted: frozenset[str], found: tuple[str, ...] | None) -> float | None:
-    return None if found is None else len(wanted.intersection(found)) / len(wanted)
+    return len(wanted.intersection(found)) / len(wanted) if wanted and found is not None else None
 
 
-def _question_scores(wanted: frozenset[str], found: tuple[str, ...]) -> tuple[float, float]:
+def _question_scores(
+    wanted: frozenset[str], found: tuple[str, ...] | None
+) -> tuple[float | None, float | None]:
     """Precision and recall of the question tier."""
-    if not found:
-        return 0.0, 0.0
+    if not wanted or found is None:
+        return None, None
     distinct = set(found)
     right = len(wanted & distinct)
-    return right / len(distinct), right / len(wanted)
+    return (right / len(distinct) if distinct else 0.0), right / len(wanted)
 
 
 def _drift(
@@ -192,7 +212,7 @@ def _noise(expected: Expectation, wrong: set[str]) -> tuple[str, ...]:
     kinds = expected.kinds
     if expected.relevant_only is None:
         wrong = wrong - expected.harmless
-    return tuple([kinds[belief] for belief in wrong])
+    return tuple(map(kinds.__getitem__, wrong))
 
 
 def _dropped(expected: Expectation, ids: tuple[str, ...], raw: tuple[str, ...]) -> tuple[str, ...]:

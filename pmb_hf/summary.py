@@ -90,7 +90,7 @@ def summarize(scores: Iterable[CaseScore]) -> Summary:
         out[mean], out[n] = _mean(of[field])
     noise = Counter(chain.from_iterable(of["noise"]))
     for name, kind in _NOISE.items():
-        out[name] = noise[kind]
+        out[name] = noise.get(kind, 0)
     if any(of["dropped"]):
         noise.update(chain.from_iterable(of["dropped"]))
     out["leaks"] = noise[OTHER_USER]
@@ -106,7 +106,9 @@ def summarize(scores: Iterable[CaseScore]) -> Summary:
 def _mean(column: Sequence[float | None]) -> tuple[float | None, int]:
     """The mean of what is not null, and its n. Zeros add nothing to a sum."""
     n = len(column) - column.count(None)
-    return (round_half_up(math.fsum(filter(None, column)) / n) if n else None), n
+    if not n:
+        return None, 0
+    return round_half_up(math.fsum(filter(None, column)) / n), n
 
 
 def _latencies(values: list[float]) -> Summary:
