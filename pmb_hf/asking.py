@@ -12,7 +12,7 @@ from .context import Store, assemble, budget, room, sent_scopes
 from .errors import ProviderError
 from .measured import Record, Result
 from .providers.protocol import Hit, Provider
-from .records import Rules
+from .records import OK, Rules
 from .schema import Corpus
 from .summary import round_half_up
 
@@ -167,7 +167,8 @@ def elapsed_ms(started_ns: int) -> float:
 def status_of(error: BaseException) -> str:
     """The status that a failure gives: the one it names itself, else by its kind."""
     status = getattr(error, "status", None)
-    if isinstance(status, str):
+    # Only our own errors name their status: a stranger's "ok" must not make an answer of it.
+    if isinstance(error, ProviderError) and isinstance(status, str) and status not in ("", OK):
         return status
     return TIMEOUT if isinstance(error, TimeoutError) else ERROR
 

@@ -15,6 +15,7 @@ from .rules import RULES
 from .schema import SESSION_CATEGORY
 from .strict import refuse_half_characters
 
+_MAX_LATENCY_MS = 1e12
 _MAX_BYTES = 256 * 1024 * 1024
 
 
@@ -152,7 +153,7 @@ def _record(row: Any, where: str, upstream: bool) -> Record:
         results=None if upstream else _results(row, at),
         limit=_limit(row, at),
         latency_ms=_latency(row, at),
-        status=str(row.get("status") or OK),
+        status=_status(row, at),
         error=row.get("error"),
         **_repeats(row, at),
     )
@@ -169,8 +170,22 @@ def _ids(row: dict[str, Any], key: str, where: str) -> tuple[str, ...] | None:
 
 def _latency(row: dict[str, Any], where: str) -> float | None:
     value = row.get("retrievalLatencyMs")
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-        raise ReportError(f"{where}.retrievalLatencyMs must be a number or null, not {value!r}")
+    if value is None:
+        return None
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not 0 <= value <= _MAX_LATENCY_MS:
+        raise ReportError(
+            f"{where}.retrievalLatencyMs must be a number or null, not {str(value)[:40]}"
+        )
+    return value  # type: ignore[no-any-return]
+
+
+def _status(row: dict[str, Any], where: str) -> str:
+    value = row.get("status")
+    if value is None:
+        return OK
+    if not isinstance(value, str) or not value:
+        raise ReportError(f"{where}.status must be a word or null, not {value!r}")
     return value
 
 

@@ -7,7 +7,6 @@ a prediction row is ``{case_id, relevant_beliefs, …}``. Rows are joined by
 
 from __future__ import annotations
 
-import math
 import unicodedata
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,6 +28,7 @@ from .scoring import score_case
 
 T = TypeVar("T")
 Key = tuple[str, int | None]
+_LONGEST_MS = 1.7e308  # what a float can hold
 
 KIND_COLUMNS = {
     "superseded": "superseded_beliefs",
@@ -153,9 +153,18 @@ def retrieval_from_row(row: Mapping[str, Any]) -> Retrieval:
         questions=_optional_ids(row, "open_questions", where),
         prelude=_typed(row, "persona_prelude", str, where, "a string"),
         latency_ms=None if latency is None else float(latency),
-        status=_typed(row, "status", str, where, "a string") or OK,
+        status=_status(row, where),
         error=_typed(row, "error", str, where, "a string"),
     )
+
+
+def _status(row: Mapping[str, Any], where: str) -> str:
+    status: str | None = _typed(row, "status", str, where, "a string")
+    if status is None:
+        return OK
+    if not status:
+        raise RowError(f"{where}: 'status' must be a word such as 'ok' or 'error', or null")
+    return status
 
 
 def join(
@@ -264,7 +273,7 @@ def _typed(row: Mapping[str, Any], column: str, kind: type[T], where: str, name:
 
 def _is_latency(value: Any) -> bool:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and 0 <= value < math.inf
+    return is_number and 0 <= value <= _LONGEST_MS
 
 
 def _pass_kind(row: Mapping[str, Any], where: str, *, active: bool) -> str:

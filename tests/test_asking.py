@@ -68,6 +68,21 @@ def test_a_failure_is_a_status(error: Exception, status: str, said: str) -> None
     assert (record.results, record.latency_ms, record.relevant) == (None, None, ())
 
 
+@pytest.mark.parametrize("claimed", ["ok", "", "x" * 999, 5])
+def test_a_stranger_can_not_name_the_status_of_its_failure(claimed: object) -> None:
+    error = RuntimeError("boom")
+    error.status = claimed  # type: ignore[attr-defined]
+    assert ask(error).status == "error"
+
+
+@pytest.mark.parametrize("claimed", ["ok", ""])
+def test_no_failure_is_an_answer(claimed: str) -> None:
+    class Claims(ProviderError):
+        status = claimed
+
+    assert ask(Claims("boom")).status == "error"
+
+
 @pytest.mark.parametrize("answer", [None, "abc", b"x", {"a": 1}, 7, [1], ["a"], [{"id": "a"}]])
 def test_what_is_no_list_of_hits_is_a_bad_answer(answer: Any) -> None:
     with pytest.raises(BadAnswerError):

@@ -94,6 +94,17 @@ def test_reports_of_two_providers_are_not_one(upstream_dir: Path) -> None:
     [
         ("[]", "a report is an object"),
         ("{", "no valid JSON"),
+        (
+            '{"provider": "x", "cases": [{"caseId": "a", "relevantBeliefs": [], "status": ""}]}',
+            "status must be a word or null",
+        ),
+        (
+            (
+                '{"provider": "x", "cases": [{"caseId": "a", "relevantBeliefs": [],'
+                ' "retrievalLatencyMs": 1e999}]}'
+            ),
+            "retrievalLatencyMs must be a number or null",
+        ),
         (r'{"provider": "\ud800"}', "half of a character"),
         ('{"provider": "x", "cases": [{"a": NaN}]}', "NaN is no JSON value"),
         ('{"cases": []}', "'provider' must be a string"),

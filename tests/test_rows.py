@@ -255,3 +255,15 @@ def test_eligible_is_counted_from_the_columns() -> None:
     assert read(wanted()).eligible is None
     expected = read(row)
     assert replace(expected, kinds=expected.kinds) == expected
+
+
+def test_an_empty_status_is_no_answer() -> None:
+    row = {"case_id": "a", "relevant_beliefs": [], "status": ""}
+    with pytest.raises(RowError, match="'status' must be a word"):
+        retrieval_from_row(row)
+
+
+def test_a_latency_that_no_float_can_hold_is_named() -> None:
+    row = {"case_id": "a", "relevant_beliefs": [], "latency_ms": 10**400}
+    with pytest.raises(RowError, match="'latency_ms' must be a number"):
+        retrieval_from_row(row)
