@@ -11,9 +11,12 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from .errors import InputError, ResumeError
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 FORMAT = 1
 
@@ -32,22 +35,32 @@ class Journal:
         Raises:
             ResumeError: If the journal there is of another configuration, or is
                 no journal; the message names what differs.
-            InputError: If there is a journal already and ``resume`` is false.
+            InputError: If there is a journal already and ``resume`` is false, or
+                another run is writing it.
         """
         self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._lock = _locked(path)
+        try:
+            self._open(path, config, resume=resume)
+        except BaseException:
+            self._unlock()
+            raise
+
+    def _open(self, path: Path, config: Mapping[str, Any], *, resume: bool) -> None:
         self.lines: list[dict[str, Any]] = []
         header = {"pmbJournal": FORMAT, "config": dict(config)}
         if path.exists() and path.stat().st_size:
             if not resume:
                 raise InputError(
-                    f"{path} holds an unfinished run; go on with it by --resume, or delete it"
+                    f"{path} holds an unfinished run; go on with it by --resume "
+                    "(resume=True), or delete it"
                 )
             found = list(_read(path))
             _check(path, found, header)
             self.lines = found[1:]
             self._rewrite(found)
         else:
-            path.parent.mkdir(parents=True, exist_ok=True)
             self._rewrite([header])
         self._file = path.open("a", encoding="utf-8")
 
@@ -60,11 +73,19 @@ class Journal:
     def close(self) -> None:
         """Close the file; it stays."""
         self._file.close()
+        self._unlock()
 
     def remove(self) -> None:
         """Close the file and delete it: the report holds everything now."""
-        self.close()
+        self._file.close()
         self.path.unlink(missing_ok=True)
+        self._unlock()
+
+    def _unlock(self) -> None:
+        lock = Path(self._lock.lock_file)
+        if self._lock.is_locked:
+            lock.unlink(missing_ok=True)
+            self._lock.release()
 
     def _rewrite(self, lines: list[dict[str, Any]]) -> None:
         write_atomically(self.path, "".join(map(_line, lines)))
@@ -83,8 +104,33 @@ class Journal:
         self.close()
 
 
+def _locked(path: Path) -> BaseFileLock:
+    """Hold the journal for this run alone."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(path.with_name(f".{path.name}.lock"), timeout=0)
+    busy = InputError(f"another run is writing {path}; wait for it, or choose another --out")
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise busy from error
+    if not Path(lock.lock_file).exists():  # it was let go, and removed, just now
+        lock.release()
+        raise busy
+    return lock
+
+
 def write_atomically(path: Path, text: str) -> None:
-    """Write ``text`` so that ``path`` holds either the old content or all of the new."""
+    """Write ``text`` so that ``path`` holds either the old content or all of the new.
+
+    A link is followed. Raises InputError for what is no regular file.
+    """
+    try:
+        path = path.resolve()
+    except RuntimeError as error:  # how some Pythons tell of links that go round in a circle
+        raise InputError(f"{path} can't be written: its links lead nowhere") from error
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is no regular file; choose another place to write to")
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:

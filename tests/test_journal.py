@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,35 @@ def test_an_atomic_write_leaves_no_part_behind(tmp_path: Path) -> None:
     write_atomically(tmp_path / "x" / "f.txt", "two")
     assert [p.name for p in (tmp_path / "x").iterdir()] == ["f.txt"]
     assert (tmp_path / "x" / "f.txt").read_text() == "two"
+
+
+def test_two_runs_can_not_go_on_with_one_journal(tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    written(path)
+    with Journal(path, CONFIG, resume=True) as journal:
+        with pytest.raises(InputError, match="another run is writing"):
+            Journal(path, CONFIG, resume=True)
+        journal.append({"n": "kept"})
+    with Journal(path, CONFIG, resume=True) as journal:
+        assert journal.lines[-1] == {"n": "kept"}
+    assert [p.name for p in tmp_path.iterdir()] == ["j"]
+
+
+def test_a_refused_journal_is_let_go(tmp_path: Path) -> None:
+    written(tmp_path / "j")
+    with pytest.raises(InputError, match="--resume"):
+        Journal(tmp_path / "j", CONFIG)
+    Journal(tmp_path / "j", CONFIG, resume=True).close()
+
+
+def test_a_link_is_followed_and_a_device_is_left_alone(tmp_path: Path) -> None:
+    target, link, pipe = tmp_path / "target", tmp_path / "link", tmp_path / "pipe"
+    target.write_text("old")
+    link.symlink_to(target)
+    write_atomically(link, "new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+    os.mkfifo(pipe)
+    with pytest.raises(InputError, match="no regular file"):
+        write_atomically(pipe, "x")
+    assert pipe.is_fifo()
