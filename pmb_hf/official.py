@@ -50,7 +50,8 @@ CACHE_ENV, URL_ENV = "PMB_HF_CACHE", "PMB_OFFICIAL_URL"
 MAX_REDIRECTS, MAX_WAIT_S, LOCK_TIMEOUT_S = 5, 30.0, 600.0
 
 _COPY = f"a copy of the fixtures directory of github.com/{REPOSITORY} at commit {COMMIT[:7]}"
-_OFFLINE = f"With no network, use {_COPY}: `pmb data fetch --from DIR` or `pmb run --fixtures DIR`."
+_RUN = "pmb run --corpus official --fixtures DIR"
+_OFFLINE = f"With no network, use {_COPY}: `pmb data fetch --from DIR` or `{_RUN}`."
 
 
 class _TryAgainError(Exception):

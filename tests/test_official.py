@@ -31,7 +31,7 @@ BODIES = {
 }
 FILES = {n: FileInfo(hashlib.sha256(b).hexdigest(), len(b)) for n, b in BODIES.items()}
 HALF = len(BODIES[A]) // 2
-ADVICE = ("pmb data fetch --from DIR", "pmb run --fixtures DIR")
+ADVICE = ("pmb data fetch --from DIR", "pmb run --corpus official --fixtures DIR")
 
 Reply = Callable[["Handler", bytes], None]
 

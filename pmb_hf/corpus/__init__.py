@@ -39,6 +39,11 @@ def load_corpus(corpus: str | Path = "native", *, fixtures: str | Path | None = 
         CorpusError: If a file is missing, is no JSON, or breaks the schema; the
             message names the file and the path in it.
     """
+    if fixtures is not None and corpus != "official":
+        raise CorpusError(
+            f"fixtures are upstream's files, for the official corpus; with corpus {str(corpus)!r} "
+            "they would not be used: ask for corpus 'official' (--corpus official) as well"
+        )
     if corpus == "native":
         return _strictly("native", NATIVE_DIR)
     if corpus == "official":
