@@ -82,3 +82,7 @@ class ProviderTimeoutError(ProviderError, TimeoutError):
 
 class NotReadyError(ProviderError):
     """A store did not show, within the time given, what was written to it."""
+
+
+class RunStoppedWarning(UserWarning):
+    """A run stopped early; the report holds what was measured."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ from . import provenance
 from .asking import Asker, queries_of
 from .baselines import ideal_answers
 from .corpus import load_corpus
-from .errors import InputError, ProviderError
+from .errors import InputError, ProviderError, RunStoppedWarning
 from .journal import Journal, write_atomically
 from .load import measure_load
 from .measured import Record
@@ -243,6 +244,9 @@ class _Run:
         limit = self.settings.run_timeout_s
         if self.stopped is None and limit is not None and monotonic() - self.began > limit:
             self.stopped = f"the run took longer than {limit:g} s"
+        if self.stopped is not None:
+            said = f"{self.name}: the run stopped early: {self.stopped}"
+            warnings.warn(said, RunStoppedWarning, stacklevel=5)
         if self.progress is not None:
             sessions = record.turn_index is not None
             part = "sessions" if sessions else "retrieval"

@@ -292,3 +292,20 @@ def test_an_interrupted_run_says_how_to_go_on(here: Path) -> None:
     view = good("run", "--provider", "fts5", "--resume", "--json").json
     assert view["retrieval"]["cases"] == 77
     assert view["report"] == str(journal.relative_to(here)).removesuffix(".journal")
+
+
+def test_two_outputs_in_one_place_and_places_that_are_no_files_are_refused(here: Path) -> None:
+    for arguments in (
+        ("--junit", "a.json", "-o", "a.json"),
+        ("--junit", "/dev/null", "-o", "b.json"),
+    ):
+        done = pmb("run", "--provider", "empty", *arguments)
+        assert done.code == 2
+    assert "both name" in pmb("run", "-p", "empty", "--junit", "a.json", "-o", "a.json").err
+    assert list(here.iterdir()) == []
+
+
+def test_fixtures_that_would_not_be_used_are_refused(here: Path) -> None:
+    done = pmb("run", "--provider", "empty", "--fixtures", "somewhere")
+    assert done.code == 2
+    assert "--corpus official" in done.err

@@ -13,7 +13,14 @@ from typing import Any
 import pytest
 
 from pmb_hf.corpus import load_corpus
-from pmb_hf.errors import InputError, NotReadyError, ProviderError, ResumeError, UnknownNameError
+from pmb_hf.errors import (
+    InputError,
+    NotReadyError,
+    ProviderError,
+    ResumeError,
+    RunStoppedWarning,
+    UnknownNameError,
+)
 from pmb_hf.measured import Record
 from pmb_hf.providers.fts5 import Fts5Provider
 from pmb_hf.providers.protocol import Hit
@@ -114,7 +121,8 @@ def test_a_time_out_has_its_own_status() -> None:
 def test_a_run_that_only_fails_stops_early_with_what_it_has(tmp_path: Path) -> None:
     out = tmp_path / "report.json"
     faults = {n: ProviderError("down") for n in range(5, 500)}
-    report = run(Faulty(faults), parts=["retrieval"], out=out, max_failures=4)
+    with pytest.warns(RunStoppedWarning, match="stopped early: 4 cases failed in a row"):
+        report = run(Faulty(faults), parts=["retrieval"], out=out, max_failures=4)
     assert "4 cases failed in a row; the last: down" in report.provenance["stopped"]
     assert 4 < len(report.records) < 77
     assert read_report(out).records == report.records
@@ -127,7 +135,8 @@ def test_a_stopped_run_asks_again_for_what_failed_in_the_end(tmp_path: Path) -> 
     out = tmp_path / "report.json"
     faults = {3: ProviderError("hiccup")} | {n: ProviderError("down") for n in range(9, 99)}
     broken = Faulty(faults)
-    stopped = run(broken, parts=["retrieval"], out=out, max_failures=4)
+    with pytest.warns(RunStoppedWarning):
+        stopped = run(broken, parts=["retrieval"], out=out, max_failures=4)
     broken.faults, broken.searches = {}, -1
     resumed = run(broken, parts=["retrieval"], out=out, resume=True)
     assert len(resumed.records) == 77
@@ -137,7 +146,8 @@ def test_a_stopped_run_asks_again_for_what_failed_in_the_end(tmp_path: Path) -> 
 
 def test_a_run_has_an_end(tmp_path: Path) -> None:
     out = tmp_path / "report.json"
-    report = run("fts5", out=out, run_timeout_s=0.0)
+    with pytest.warns(RunStoppedWarning, match="longer than 0 s"):
+        report = run("fts5", out=out, run_timeout_s=0.0)
     assert report.provenance["stopped"] == "the run took longer than 0 s"
     assert len(report.records) == 1
     assert len(run("fts5", out=out, resume=True).records) == 89

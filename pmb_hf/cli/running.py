@@ -6,10 +6,11 @@ import math
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from warnings import catch_warnings, simplefilter
 
 import typer
 
-from ..errors import CorpusError, InputError, ProviderError
+from ..errors import CorpusError, InputError, ProviderError, RunStoppedWarning
 from .options import (
     CorpusOption,
     FixturesOption,
@@ -187,8 +188,10 @@ def run(
         resume=resume,
         now=datetime.now(UTC),
     )
+    _check_places(path, junit)
     try:
-        with run_progress(quiet=quiet) as progress:
+        with run_progress(quiet=quiet) as progress, catch_warnings():
+            simplefilter("ignore", RunStoppedWarning)  # said below, with how to go on
             report = run_benchmark(
                 provider,
                 loaded,
@@ -245,6 +248,15 @@ def sound_corpus(corpus: str, fixtures: Path | None) -> Corpus:
                 f"lists them: {shown}"
             )
     return loaded
+
+
+def _check_places(path: Path, junit: Path | None) -> None:
+    """Refuse, before anything runs, places that can't hold what is to be written."""
+    if junit is not None and junit.resolve() == path.resolve():
+        raise InputError(f"--junit and --out both name {path}; give each a file of its own")
+    for place in filter(None, (path, junit)):
+        if place.exists() and not place.is_file():
+            raise InputError(f"{place} is no regular file; choose another place")
 
 
 def _kept(path: Path) -> list[str]:
