@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from warnings import catch_warnings, simplefilter
 
 import pytest
 
@@ -152,7 +153,7 @@ class Bench:
             PmbError: As :func:`pmb_hf.run`; also if the run stopped early.
         """
         from .corpus import load_corpus
-        from .errors import ProviderError
+        from .errors import ProviderError, RunStoppedWarning
         from .report import judge
         from .runner import run
         from .schema import Corpus
@@ -161,7 +162,9 @@ class Bench:
         if not isinstance(loaded, Corpus):
             loaded = load_corpus(self._corpus(loaded), fixtures=fixtures)
         made = provider() if isinstance(provider, type) else provider
-        report = run(made, loaded, rules=rules, **settings)
+        with catch_warnings():
+            simplefilter("ignore", RunStoppedWarning)  # it is an error below
+            report = run(made, loaded, rules=rules, **settings)
         kept = self._keep(report, loaded)
         stopped = report.provenance.get("stopped")
         if stopped:
