@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter_ns
 from typing import NamedTuple
 
-from .context import Store, assemble, budget, room, sent_scopes
+from .context import Store, assemble, budget, is_asked, sent_scopes
 from .errors import ProviderError
 from .measured import Record, Result
 from .providers.protocol import Hit, Provider
@@ -35,6 +35,10 @@ class Query(NamedTuple):
     turn_index: int | None = None
     description: str = ""
     label: str = ""
+
+    def is_asked(self, store: Store) -> bool:
+        """Whether a provider is asked this, with the beliefs as they are in ``store``."""
+        return is_asked(store, self.user_id, self.scopes, self.text, self.max_beliefs)
 
 
 def queries_of(corpus: Corpus) -> list[Query]:
@@ -72,8 +76,7 @@ class Asker:
         room. A failure becomes the record's status; nothing but an interrupt is
         raised.
         """
-        space = room(store, query.user_id, query.scopes, query.max_beliefs)
-        if not query.text.strip() or space <= 0:
+        if not query.is_asked(store):
             return self._record(query, store, (), None, None)
         limit = budget(query.max_beliefs)
         try:

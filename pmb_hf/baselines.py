@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from .context import Store, assemble, budget, in_scope, room, sent_scopes
+from .context import Store, assemble, budget, in_scope, is_asked, sent_scopes
 from .expectations import expectation_of_case, expectation_of_turn
 from .records import CaseScore, Expectation, Retrieval, Rules
 from .schema import Corpus, Expect
@@ -131,7 +131,7 @@ def _score(
     max_beliefs: int | None,
     returned: Sequence[str],
 ) -> CaseScore:
-    asked = bool(query.strip()) and room(store, user_id, scopes, max_beliefs) > 0
+    asked = is_asked(store, user_id, scopes, query, max_beliefs)
     limit = budget(max_beliefs)
     raw = tuple(returned[:limit]) if asked else ()
     context = assemble(

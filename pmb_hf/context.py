@@ -94,6 +94,13 @@ def room(store: Store, user_id: str, scopes: Sequence[str], max_beliefs: int | N
     return budget(max_beliefs) - len(pinned_facts(store, user_id, scopes, max_beliefs))
 
 
+def is_asked(
+    store: Store, user_id: str, scopes: Sequence[str], query: str, max_beliefs: int | None
+) -> bool:
+    """Whether a provider is asked: not if the query is blank or the budget has no room."""
+    return bool(query.strip()) and room(store, user_id, scopes, max_beliefs) > 0
+
+
 def expand_relations(
     store: Store,
     user_id: str,

@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import Any
 
 from .asking import Asker, Query
-from .context import Store, budget, room
+from .context import Store, budget
 from .summary import percentile, round_half_up
 
 
@@ -26,11 +26,7 @@ def measure_load(
         (searches answered per second of wall time), ``p50Ms`` and ``p95Ms``
         (nearest rank over the answered ones, null if there are none).
     """
-    asked = [
-        query
-        for query in queries
-        if query.text.strip() and room(store, query.user_id, query.scopes, query.max_beliefs) > 0
-    ]
+    asked = [query for query in queries if query.is_asked(store)]
 
     def one(query: Query) -> float | None:
         try:
