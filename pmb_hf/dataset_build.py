@@ -11,6 +11,7 @@ from .corpus import load_corpus
 from .dataset_card import NATIVE, OFFICIAL, OWN, Content, data_file, render
 from .dataset_rows import CONFIGS, Row, rows
 from .errors import InputError
+from .journal import write_atomically
 
 CARD, EVAL = "README.md", "eval.yaml"
 
@@ -78,8 +79,5 @@ def _parquet(config: str, content: Sequence[Row]) -> _Encoded:
 
 
 def _write(path: Path, data: bytes) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    part.write_bytes(data)
-    part.replace(path)
+    write_atomically(path, data)
     return path

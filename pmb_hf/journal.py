@@ -120,8 +120,8 @@ def _locked(path: Path) -> BaseFileLock:
     return lock
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write ``text`` so that ``path`` holds either the old content or all of the new.
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write so that ``path`` holds either the old content or all of the new.
 
     A link is followed. Raises InputError for what is no regular file.
     """
@@ -134,8 +134,8 @@ def write_atomically(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with part.open("w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with part.open("wb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode())
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)
