@@ -8,15 +8,15 @@ hold is not guessed: see :class:`Diagnosis`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .expectations import RetrievalKey
+from .expectations import RetrievalKey, belonging, of_other_topics
 from .measured import Record
 from .records import NOISE_KINDS, OK, Expectation
 from .report import Evaluation, Judged
-from .schema import Corpus, Turn
+from .schema import Corpus
 from .states import moments
 
 ERROR, NOT_ASKED, CUT_OFF, PINNED_TIER, NOT_RETURNED, BELOW_RANK, NOT_IN_TIER = LOST_KINDS = (
@@ -188,19 +188,12 @@ def origins(corpus: Corpus) -> Origins:
     found: dict[RetrievalKey, dict[str, tuple[Source, ...]]] = {}
     for session, turn, _, earlier, _ in moments(corpus):
         sources: dict[str, tuple[Source, ...]] = {}
-        for other in earlier:
-            if set(other.topics).isdisjoint(turn.topics):
-                for belief in _beliefs_of(other):
-                    known = sources.get(belief, ())
-                    sources[belief] = (*known, Source(other.turn_index, other.label))
+        for other in of_other_topics(turn, earlier):
+            for belief in belonging(other):
+                known = sources.get(belief, ())
+                sources[belief] = (*known, Source(other.turn_index, other.label))
         found[session.case_id, turn.turn_index] = sources
     return found
-
-
-def _beliefs_of(turn: Turn) -> set[str]:
-    tier = turn.expect.relevant
-    created = (change.create.id for change in turn.changes if change.create is not None)
-    return {*tier.must_include, *(tier.only or ()), *created}
 
 
 def diagnose(judged: Judged, sources: Origins | None = None) -> Diagnosis:
@@ -264,7 +257,7 @@ def _lost(
     places: Mapping[str, int],
     ranks: Mapping[str, tuple[int | None, float | None]],
 ) -> Iterator[Lost]:
-    wanted = dict.fromkeys((*expected.relevant_must_include, *(expected.relevant_only or ())))
+    wanted = expected.needed
     for belief in wanted:
         place, (rank, score) = places.get(belief), ranks.get(belief, (None, None))
         if place is None:
@@ -323,7 +316,11 @@ def tally_by_category(found: Iterable[Diagnosis]) -> dict[str, Tally]:
 
 def noise_table(evaluation: Evaluation, corpus: Corpus | None = None) -> dict[str, Any]:
     """All counts of a report, JSON-ready: in all, by part and by category."""
-    rows = diagnoses(evaluation, corpus)
+    return count_table(diagnoses(evaluation, corpus))
+
+
+def count_table(rows: Sequence[Diagnosis]) -> dict[str, Any]:
+    """The counts of diagnoses that are made already; see :func:`noise_table`."""
     parts = {
         "retrieval": [row for row in rows if row.turn_index is None],
         "session": [row for row in rows if row.turn_index is not None],

@@ -85,11 +85,20 @@ def drift_beliefs(turn: Turn, earlier: Sequence[Turn]) -> frozenset[str]:
     them as noise. What the turn itself requires never drifts.
     """
     drift = set(turn.expect.must_not_surface)
-    for other in earlier:
-        if set(other.topics).isdisjoint(turn.topics):
-            drift.update(_gold(other.expect))
-            drift.update(c.create.id for c in other.changes if c.create is not None)
+    for other in of_other_topics(turn, earlier):
+        drift.update(belonging(other))
     return frozenset(drift - _gold(turn.expect))
+
+
+def of_other_topics(turn: Turn, earlier: Sequence[Turn]) -> list[Turn]:
+    """The ``earlier`` turns that share no topic with ``turn``."""
+    return [other for other in earlier if set(other.topics).isdisjoint(turn.topics)]
+
+
+def belonging(turn: Turn) -> set[str]:
+    """The beliefs that belong to a turn: its gold, and what was created at it."""
+    created = {change.create.id for change in turn.changes if change.create is not None}
+    return _gold(turn.expect) | created
 
 
 def _gold(expect: Expect) -> set[str]:

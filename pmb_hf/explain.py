@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from .context import budget, open_questions, persona_prelude, pinned_facts
-from .diagnose import Origins, Wrong, diagnose
+from .diagnose import MISSING_KINDS, Origins, Wrong, diagnose, is_wrong
 from .errors import InputError, UnknownNameError
 from .expectations import expectation_of_case, expectation_of_turn
 from .measured import Record
-from .records import OTHER_USER, UNKNOWN, Expectation
+from .records import Expectation
 from .report import Judged
 from .schema import SESSION_CATEGORY, Belief, Case, Corpus
 from .states import Moment, moments, seed
@@ -256,7 +256,6 @@ def answer(
     record, expected = judged.record, subject.expected
     diagnosis = diagnose(judged, sources)
     drifts = {wrong.belief_id: _drift(wrong) for wrong in diagnosis.wrong if wrong.drifts}
-    lost = {item.belief_id: item.why.replace("_", " ") for item in diagnosis.lost}
     first: dict[str, tuple[int | None, float | None]] = {}
     asked = record.results if record.limit is None else (record.results or ())[: record.limit]
     for place, result in enumerate(asked or (), 1):
@@ -267,13 +266,10 @@ def answer(
         expanded = EXPANDED if rank is None and record.results is not None else ""
         mark, fate = _mark(expected, belief_id), expanded or drifts.get(belief_id, "")
         relevant.append(Line(belief_id, subject.text(belief_id), mark, rank, score, fate))
-    shown = set(record.relevant)
     missing = tuple(
-        Line(belief_id, subject.text(belief_id), MISSING, fate=lost.get(belief_id, ""))
-        for belief_id in dict.fromkeys(
-            (*expected.relevant_must_include, *(expected.relevant_only or ()))
-        )
-        if belief_id not in shown
+        Line(lost.belief_id, subject.text(lost.belief_id), MISSING, fate=lost.why.replace("_", " "))
+        for lost in diagnosis.lost
+        if lost.why in MISSING_KINDS
     )
     told = {line.belief_id for line in relevant if line.wrong} | {m.belief_id for m in missing}
     return Answer(
@@ -294,12 +290,7 @@ def _drift(wrong: Wrong) -> str:
 def _mark(expected: Expectation, belief_id: str) -> str:
     if belief_id in expected.gold:
         return NEEDED
-    kind = expected.kinds[belief_id]
-    # The same rule as for the noise that is counted: without an exact set, only what the
-    # case forbids is wrong, and what is wrong anywhere.
-    if expected.relevant_only is not None or belief_id in expected.relevant_must_exclude:
-        return kind
-    return kind if kind in (OTHER_USER, UNKNOWN) else ALLOWED
+    return expected.kinds[belief_id] if is_wrong(expected, belief_id) else ALLOWED
 
 
 def _dropped(subject: Subject, record: Record) -> Iterator[Line]:

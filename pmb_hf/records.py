@@ -184,6 +184,11 @@ class Expectation:
         )
 
     @property
+    def needed(self) -> tuple[str, ...]:
+        """The gold in the order in which the case names it."""
+        return tuple(dict.fromkeys((*self.relevant_must_include, *(self.relevant_only or ()))))
+
+    @property
     def must_be_empty(self) -> bool:
         """Whether the right answer is to return nothing."""
         return self.relevant_only == ()

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .diagnose import Origins, diagnose, noise_table, origins
+from .diagnose import Diagnosis, count_table, diagnoses
 from .errors import ReportError
 from .measured import Record
 from .report import SCHEMA_VERSION, Evaluation, Judged, Report, judge
@@ -35,7 +35,7 @@ def dump(tree: Mapping[str, Any]) -> str:
 
 def report_tree(report: Report, evaluation: Evaluation, corpus: Corpus) -> dict[str, Any]:
     """The report as a JSON-ready mapping."""
-    sources = origins(corpus)
+    found = {(d.case_id, d.turn_index): d for d in diagnoses(evaluation, corpus)}
     tree: dict[str, Any] = {
         "schemaVersion": SCHEMA_VERSION,
         "provider": report.provider,
@@ -45,7 +45,7 @@ def report_tree(report: Report, evaluation: Evaluation, corpus: Corpus) -> dict[
     }
     if evaluation.cases:
         tree["retrieval"] = _summary(evaluation.retrieval, evaluation.cases)
-        tree["cases"] = [_case(judged, sources) for judged in evaluation.cases]
+        tree["cases"] = [_case(judged, found[judged.record.key]) for judged in evaluation.cases]
     if report.load is not None:
         tree["load"] = dict(report.load)
     if report.ingestion is not None:
@@ -58,12 +58,12 @@ def report_tree(report: Report, evaluation: Evaluation, corpus: Corpus) -> dict[
             "retrieval": summary,
             "latencyRatio": evaluation.latency_ratio,
             "changes": [change.to_wire() for change in report.changes],
-            "cases": [_turn(judged, sources) for judged in evaluation.turns],
+            "cases": [_turn(judged, found[judged.record.key]) for judged in evaluation.turns],
         }
         if report.session_ingestion is not None:
             session["ingestion"] = report.session_ingestion.to_wire()
         tree["session"] = session
-    tree["diagnosis"] = noise_table(evaluation, corpus)
+    tree["diagnosis"] = count_table(tuple(found.values()))
     return tree
 
 
@@ -103,7 +103,7 @@ def _summary(summary: Summary | None, judged: Sequence[Judged]) -> dict[str, Any
     }
 
 
-def _case(judged: Judged, sources: Origins) -> dict[str, Any]:
+def _case(judged: Judged, diagnosis: Diagnosis) -> dict[str, Any]:
     record = judged.record
     head = {
         "caseId": record.case_id,
@@ -113,10 +113,10 @@ def _case(judged: Judged, sources: Origins) -> dict[str, Any]:
         "relevantBeliefs": list(record.relevant),
         "retrievedQuestions": _list(record.questions),
     }
-    return head | _scored(judged, sources)
+    return head | _scored(judged, diagnosis)
 
 
-def _turn(judged: Judged, sources: Origins) -> dict[str, Any]:
+def _turn(judged: Judged, diagnosis: Diagnosis) -> dict[str, Any]:
     record = judged.record
     noise = [b for b in judged.expected.must_not_surface if b in record.relevant]
     head = {
@@ -131,12 +131,12 @@ def _turn(judged: Judged, sources: Origins) -> dict[str, Any]:
         "driftScore": judged.score.drift,
         "mutated": judged.score.mutated,
     }
-    return head | _scored(judged, sources)
+    return head | _scored(judged, diagnosis)
 
 
-def _scored(judged: Judged, sources: Origins) -> dict[str, Any]:
+def _scored(judged: Judged, diagnosis: Diagnosis) -> dict[str, Any]:
     record, score = judged.record, judged.score
-    found = diagnose(judged, sources).to_wire()
+    found = diagnosis.to_wire()
     return {
         "personaPrelude": record.prelude,
         "results": None

@@ -86,8 +86,7 @@ def expectation_to_row(expected: Expectation) -> dict[str, Any]:
         row[name] = getattr(expected, name)
     row["pass_kind"] = expected.pass_kind
     row["is_active"] = bool(expected.gold)
-    wanted = (*expected.relevant_must_include, *(expected.relevant_only or ()))
-    row["gold"] = list(dict.fromkeys(wanted))
+    row["gold"] = list(expected.needed)
     row["must_be_empty"] = expected.must_be_empty
     row["drift_beliefs"] = sorted(expected.drift_beliefs)
     for kind, column in KIND_COLUMNS.items():
