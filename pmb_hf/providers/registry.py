@@ -15,10 +15,7 @@ import difflib
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from importlib.util import find_spec
 
 from ..errors import (
     InputError,
@@ -27,7 +24,7 @@ from ..errors import (
     ProviderError,
     UnknownNameError,
 )
-from .engine import ENGINE_OPTIONS
+from .catalog import BUILT_IN, BuiltIn
 from .http_config import HTTP_OPTIONS, is_url
 from .http_file import CONFIG_OPTION, find_file, read_file
 from .protocol import Option, Provider, ProviderInfo
@@ -37,98 +34,6 @@ GROUP = "pmb_hf.providers"
 _TRUE = frozenset({"true", "1", "yes", "on"})
 _FALSE = frozenset({"false", "0", "no", "off"})
 _NONE = frozenset({"", "none", "null"})
-
-
-@dataclass(frozen=True, slots=True)
-class BuiltIn:
-    """A provider of this package.
-
-    Attributes:
-        name: Its name.
-        summary: One sentence.
-        target: ``.module:factory``; the module is imported on creation.
-        options: What the factory takes.
-        required: Names of the options without which it can't be created.
-        needs: The module from outside that must be importable, or None.
-        extra: The extra of this package that brings it; set with ``needs``.
-    """
-
-    name: str
-    summary: str
-    target: str
-    options: tuple[Option, ...] = ()
-    required: frozenset[str] = frozenset()
-    needs: str | None = None
-    extra: str | None = None
-
-    @property
-    def state(self) -> str:
-        """One of the states of `ProviderInfo`."""
-        if self.needs is None:
-            return "built in"
-        return "installed" if find_spec(self.needs) else "installable"
-
-    def factory(self) -> Callable[..., object]:
-        """Import the module and return the factory.
-
-        Raises:
-            MissingDependencyError: What it needs is not installed.
-        """
-        path, _, attribute = self.target.partition(":")
-        try:
-            module = import_module(path, __package__)
-        except ImportError as error:
-            package = f"'pmb-hf[{self.extra}]'" if self.extra else "--force-reinstall pmb-hf"
-            raise MissingDependencyError(
-                f"provider {self.name!r} can't be imported ({error}): pip install {package}"
-            ) from error
-        factory: Callable[..., object] = getattr(module, attribute)
-        return factory
-
-
-BUILT_IN: tuple[BuiltIn, ...] = (
-    BuiltIn(
-        "bm25",
-        "BM25 with English stems, by tantivy; fast at any size.",
-        ".bm25:Bm25Provider",
-        options=ENGINE_OPTIONS,
-    ),
-    BuiltIn(
-        "fts5",
-        "BM25 with Porter stems, by SQLite's FTS5; needs nothing more.",
-        ".fts5:Fts5Provider",
-        options=ENGINE_OPTIONS,
-    ),
-    BuiltIn(
-        "empty",
-        "Floor: finds nothing.",
-        ".controls:EmptyProvider",
-    ),
-    BuiltIn(
-        "everything",
-        "Floor: returns all of the user's memories.",
-        ".controls:EverythingProvider",
-    ),
-    BuiltIn(
-        "oracle",
-        "Ceiling: returns the right answers.",
-        ".controls:OracleProvider",
-    ),
-    BuiltIn(
-        "scripted",
-        "Plays back the answers of a JSON file {query: [belief ids]}.",
-        ".controls:scripted_from_file",
-        options=(Option("file", str, None, "The JSON file."),),
-        required=frozenset({"file"}),
-    ),
-    BuiltIn(
-        "http",
-        "Any service that speaks the HTTP contract; its URL will do as a name.",
-        ".http_create:create_http",
-        options=HTTP_OPTIONS,
-        required=frozenset({"url"}),
-    ),
-)
 
 
 def available() -> list[ProviderInfo]:
