@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from .records import (
@@ -20,6 +20,7 @@ from .records import (
     CaseScore,
     Expectation,
     Kinds,
+    MissingError,
     Retrieval,
     RowError,
     Rules,
@@ -28,7 +29,7 @@ from .scoring import score_case
 
 T = TypeVar("T")
 Key = tuple[str, int | None]
-_LONGEST_MS = 1.7e308  # what a float can hold
+_LONGEST_MS = 1e300  # so that sums stay finite
 
 KIND_COLUMNS = {
     "superseded": "superseded_beliefs",
@@ -100,7 +101,7 @@ def expectation_from_row(row: Mapping[str, Any]) -> Expectation:
     Raises:
         RowError: If a column is missing or of the wrong type; names case and column.
     """
-    key = _key(row, "reference")
+    key = row_key(row, "reference")
     where = _name(key, "reference")
     values: dict[str, Any] = {}
     for name, column in LIST_FIELDS.items():
@@ -128,7 +129,7 @@ def expectation_from_row(row: Mapping[str, Any]) -> Expectation:
         pass_kind=_pass_kind(row, where, active=any(map(values.get, GOLD_FIELDS))),
         kinds=kinds,
         drift_beliefs=frozenset(_ids(row, "drift_beliefs", where)),
-        eligible=sum(kind in ("unrelated", "drift") for kind in kinds.values()) if kinds else None,
+        eligible=kinds.eligible if kinds else None,
         **values,
     )
 
@@ -139,7 +140,7 @@ def retrieval_from_row(row: Mapping[str, Any]) -> Retrieval:
     Raises:
         RowError: If a value is of the wrong type; names case, field and value.
     """
-    key = _key(row, "prediction")
+    key = row_key(row, "prediction")
     where = _name(key, "prediction")
     if row.get("relevant_beliefs") is None and row.get("status") in (None, OK):
         raise RowError(f"{where}: 'relevant_beliefs' is missing; it is a list of belief ids")
@@ -180,23 +181,22 @@ def join(
     """
     if on_missing not in ("error", "miss"):
         raise RowError(f"on_missing must be 'error' or 'miss', not {on_missing!r}")
-    wanted = _by_key([(_key(row, "reference"), row) for row in references], "reference")
-    given = _by_key([(_key(row, "prediction"), row) for row in predictions], "prediction")
+    wanted = _by_key(references, "reference")
+    given = _by_key(predictions, "prediction")
     if not wanted:
         raise RowError("there are no references; pass the rows of a dataset config")
-    extra = [_name(key, "prediction") for key in given if key not in wanted]
+    extra = [key for key in given if key not in wanted]
     if extra:
-        raise RowError(f"no reference for {_some(extra)}")
+        names = _some([_name(key, "prediction") for key in extra])
+        raise RowError(f"no reference for {names}", row=given[extra[0]])
     missing = [_name(key, "case") for key in wanted if key not in given]
     if missing and on_missing == "error":
-        raise RowError(
-            f"no prediction for {_some(missing)}; to score it as a miss pass on_missing='miss'"
-        )
+        raise MissingError(_some(missing))
     pairs = []
     for key, row in wanted.items():
-        expected = expectation_from_row(row)
+        expected = _told(row, expectation_from_row)
         if key in given:
-            got = retrieval_from_row(given[key])
+            got = _told(given[key], retrieval_from_row)
             _warn_near_misses(expected, got)
         else:
             got = Retrieval(status="missing", error="no prediction")
@@ -216,7 +216,12 @@ def score_rows(
     return [score_case(expected, got, rules) for expected, got in pairs]
 
 
-def _key(row: Mapping[str, Any], role: str) -> Key:
+def row_key(row: Mapping[str, Any], role: str) -> Key:
+    """The case and turn that a row is of; ``role`` is what an error calls the row.
+
+    Raises:
+        RowError: If the row names none.
+    """
     if not isinstance(row, Mapping):
         raise RowError(f"a {role} must be a row with named fields, not {type(row).__name__}")
     case_id, turn = row.get("case_id"), row.get("turn_index")
@@ -231,13 +236,27 @@ def _name(key: Key, role: str) -> str:
     return f"{role} {key[0]!r}" + ("" if key[1] is None else f" turn {key[1]}")
 
 
-def _by_key(rows: list[tuple[Key, Mapping[str, Any]]], role: str) -> dict[Key, Mapping[str, Any]]:
+def _by_key(rows: Iterable[Mapping[str, Any]], role: str) -> dict[Key, Mapping[str, Any]]:
+    if not isinstance(rows, Iterable):
+        kind = type(rows).__name__
+        raise RowError(f"{role}s must be rows, such as a list of mappings, not {kind}")
     out: dict[Key, Mapping[str, Any]] = {}
-    for key, row in rows:
+    for row in rows:
+        key = _told(row, lambda row: row_key(row, role))
         if key in out:
-            raise RowError(f"{_name(key, role)} is there more than once")
+            message = f"{_name(key, role)} is there more than once"
+            raise RowError(message, row=row, first=out[key])
         out[key] = row
     return out
+
+
+def _told(row: Mapping[str, Any], read: Callable[[Mapping[str, Any]], T]) -> T:
+    """Read a row; an error tells which row it is about."""
+    try:
+        return read(row)
+    except RowError as error:
+        error.row = row
+        raise
 
 
 def _ids(row: Mapping[str, Any], column: str, where: str) -> tuple[str, ...]:
@@ -289,19 +308,31 @@ def _some(names: Sequence[str]) -> str:
     return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
 
 
+def near_misses(
+    expected: Expectation, relevant: Sequence[str], folded: dict[str, str]
+) -> list[tuple[str, str]]:
+    """The unknown ids that differ from a known one in case, blanks or Unicode form alone.
+
+    Args:
+        expected: The case.
+        relevant: The ids that were returned for it.
+        folded: Filled on first use, so that who has many rows of one case can keep it.
+
+    Returns:
+        Pairs of the id as it was returned and the one it may have meant.
+    """
+    unknown = [belief for belief in relevant if belief not in expected.kinds]
+    if unknown and not folded:
+        folded.update((_fold(known), known) for known in reversed(expected.kinds))
+    return [(belief, folded[_fold(belief)]) for belief in unknown if _fold(belief) in folded]
+
+
 def _fold(belief: str) -> str:
     return unicodedata.normalize("NFKC", belief).strip().casefold()
 
 
 def _warn_near_misses(expected: Expectation, got: Retrieval) -> None:
     """Warn of ids that are known but for case, blanks or Unicode form; they do not count."""
-    if not expected.kinds:
-        return
-    for belief in got.relevant:
-        if belief not in expected.kinds:
-            near = next((k for k in expected.kinds if _fold(k) == _fold(belief)), None)
-            if near is not None:
-                name = _name((expected.case_id, expected.turn_index), "prediction")
-                warnings.warn(
-                    f"{name}: {belief!r} is not {near!r}; ids are compared exactly", stacklevel=4
-                )
+    for belief, near in near_misses(expected, got.relevant, {}):
+        name = _name((expected.case_id, expected.turn_index), "prediction")
+        warnings.warn(f"{name}: {belief!r} is not {near!r}; ids are compared exactly", stacklevel=4)

@@ -7,9 +7,11 @@ half up to four digits and latencies to two, as upstream prints them.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import chain, compress, repeat
+from fractions import Fraction
+from itertools import accumulate, chain, compress
 from typing import Any
 
 from .records import NOISE_KINDS, OK, OTHER_USER, PASS_KINDS, UNKNOWN, CaseScore
@@ -35,6 +37,9 @@ _AVERAGED = (
     ("abstention_rate", "n_abstention", "abstained"),
     ("mutability_rate", "n_mutability", "mutated"),
 )
+_SUMMED = ("returned", "duplicates", "over_limit")
+_COVERED = ("limit_covers_eligible", "n_limit_covers_eligible")
+_LOOSE = 4096
 _PASSED = {f"passed_{kind}": kind for kind in PASS_KINDS}
 _NOISE = {f"noise_{kind}": kind for kind in NOISE_KINDS}
 
@@ -72,52 +77,139 @@ def percentile(values: Iterable[float], share: float) -> float | None:
 
 def summarize(scores: Iterable[CaseScore]) -> Summary:
     """Aggregate the scores of any set of cases or turns into a flat mapping."""
-    rows = list(scores)
-    columns = zip(*rows, strict=True) if rows else repeat(())
-    of: dict[str, tuple[Any, ...]] = dict(zip(CaseScore._fields, columns, strict=False))
-    passed = sum(of["passed"])
-    out: Summary = {
-        "cases": len(rows),
-        "passed": passed,
-        "pass_rate": round_half_up(passed / len(rows)) if rows else None,
-        "active_cases": sum(of["is_active"]),
-        "errors": len(rows) - of["status"].count(OK),
-    }
-    kinds = list(compress(of["pass_kind"], of["passed"]))
-    for name, kind in _PASSED.items():
-        out[name] = kinds.count(kind)
-    for mean, n, field in _AVERAGED:
-        out[mean], out[n] = _mean(of[field])
-    noise = Counter(chain.from_iterable(of["noise"]))
-    for name, kind in _NOISE.items():
-        out[name] = noise.get(kind, 0)
-    if any(of["dropped"]):
-        noise.update(chain.from_iterable(of["dropped"]))
-    out["leaks"] = noise[OTHER_USER]
-    out["unknown_ids"] = noise[UNKNOWN]
-    for name in ("returned", "duplicates", "over_limit"):
-        out[name] = sum(of[name])
-    covered = of["limit_covers_eligible"]
-    out["limit_covers_eligible"] = covered.count(True)
-    out["n_limit_covers_eligible"] = len(covered) - covered.count(None)
-    return out | _latencies([value for value in of["latency_ms"] if value is not None])
+    tally = Tally()
+    tally.add(scores)
+    return tally.summary()
 
 
-def _mean(column: Sequence[float | None]) -> tuple[float | None, int]:
-    """The mean of what is not null, and its n. Zeros add nothing to a sum."""
-    n = len(column) - column.count(None)
-    if not n:
-        return None, 0
-    return round_half_up(math.fsum(filter(None, column)) / n), n
+class Tally:
+    """A summary in the making: the parts of a set of scores can be added up apart.
+
+    The summary of parts that were merged equals the summary of the whole, to the last digit:
+    counts are whole numbers, and sums and percentiles are taken over the values themselves.
+    Memory grows with the number of different values, not with that of scores.
+    """
+
+    def __init__(self) -> None:
+        """Start with no scores."""
+        self._counts: Counter[str] = Counter()
+        self._noise: Counter[str] = Counter()
+        self._dropped: Counter[str] = Counter()
+        self._values = {field: _Values() for _, _, field in _AVERAGED}
+        self._latencies = _Values()
+
+    def add(self, scores: Iterable[CaseScore]) -> None:
+        """Take in more scores."""
+        rows = list(scores)
+        if not rows:
+            return
+        columns = zip(*rows, strict=True)
+        of: dict[str, tuple[Any, ...]] = dict(zip(CaseScore._fields, columns, strict=True))
+        counts = self._counts
+        counts["cases"] += len(rows)
+        counts["passed"] += sum(of["passed"])
+        counts["active_cases"] += sum(of["is_active"])
+        counts["errors"] += len(rows) - of["status"].count(OK)
+        kinds = list(compress(of["pass_kind"], of["passed"]))
+        for name, kind in _PASSED.items():
+            counts[name] += kinds.count(kind)
+        for field, values in self._values.items():
+            column = of[field]
+            values.add(filter(None, column), len(column) - column.count(None))
+        self._noise.update(chain.from_iterable(of["noise"]))
+        if any(of["dropped"]):
+            self._dropped.update(chain.from_iterable(of["dropped"]))
+        for name in _SUMMED:
+            counts[name] += sum(of[name])
+        covered = of["limit_covers_eligible"]
+        counts["limit_covers_eligible"] += covered.count(True)
+        counts["n_limit_covers_eligible"] += len(covered) - covered.count(None)
+        latencies = [value for value in of["latency_ms"] if value is not None]
+        self._latencies.add(latencies, len(latencies))
+
+    def merge(self, other: Tally) -> None:
+        """Take in what another tally holds."""
+        self._counts.update(other._counts)
+        self._noise.update(other._noise)
+        self._dropped.update(other._dropped)
+        for field, values in self._values.items():
+            values.merge(other._values[field])
+        self._latencies.merge(other._latencies)
+
+    def summary(self) -> Summary:
+        """The summary of all scores so far."""
+        counts, noise, dropped = self._counts, self._noise, self._dropped
+        cases, passed = counts["cases"], counts["passed"]
+        out: Summary = {
+            "cases": cases,
+            "passed": passed,
+            "pass_rate": round_half_up(passed / cases) if cases else None,
+            "active_cases": counts["active_cases"],
+            "errors": counts["errors"],
+        }
+        out |= {name: counts[name] for name in _PASSED}
+        for mean, n, field in _AVERAGED:
+            values = self._values[field]
+            out[mean], out[n] = values.mean(), values.n
+        out |= {name: noise[kind] for name, kind in _NOISE.items()}
+        out["leaks"] = noise[OTHER_USER] + dropped[OTHER_USER]
+        out["unknown_ids"] = noise[UNKNOWN] + dropped[UNKNOWN]
+        out |= {name: counts[name] for name in (*_SUMMED, *_COVERED)}
+        latencies = self._latencies
+        return out | {
+            "mean_latency_ms": latencies.mean(2),
+            "p50_latency_ms": latencies.percentile(0.5),
+            "p95_latency_ms": latencies.percentile(0.95),
+            "n_latency": latencies.n,
+        }
 
 
-def _latencies(values: list[float]) -> Summary:
-    return {
-        "mean_latency_ms": mean_or_none(values, 2),
-        "p50_latency_ms": percentile(values, 0.5),
-        "p95_latency_ms": percentile(values, 0.95),
-        "n_latency": len(values),
-    }
+class _Values:
+    """The values of one measure, kept as they come and, once there are many, counted by value.
+
+    Zeros may be left out of what is added, as they add nothing to a sum; ``n`` counts them.
+    """
+
+    __slots__ = ("counted", "loose", "n")
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.loose: list[float] = []
+        self.counted: Counter[float] = Counter()
+
+    def add(self, values: Iterable[float], n: int) -> None:
+        self.n += n
+        self.loose.extend(values)
+        if len(self.loose) > _LOOSE:
+            self.counted.update(self.loose)
+            self.loose.clear()
+
+    def merge(self, other: _Values) -> None:
+        self.counted.update(other.counted)
+        self.add(other.loose, other.n)
+
+    def mean(self, digits: int = 4) -> float | None:
+        """The correctly rounded sum over n: by `math.fsum`, or by fractions of what is counted."""
+        if not self.n:
+            return None
+        if not self.counted:
+            return round_half_up(math.fsum(self.loose) / self.n, digits)
+        self._count_all()
+        total = sum(Fraction(value) * times for value, times in self.counted.items())
+        return round_half_up(float(total) / self.n, digits)
+
+    def percentile(self, share: float) -> float | None:
+        if not self.counted:
+            return percentile(self.loose, share)
+        self._count_all()
+        rank = max(1, math.ceil(share * self.counted.total()))
+        ordered = sorted(self.counted)
+        ranks = list(accumulate(map(self.counted.__getitem__, ordered)))
+        return ordered[bisect_left(ranks, rank)]
+
+    def _count_all(self) -> None:
+        self.counted.update(self.loose)
+        self.loose.clear()
 
 
 def summarize_by_category(scores: Iterable[CaseScore]) -> dict[str, Summary]:

@@ -19,6 +19,7 @@ from pmb_hf.scoring import score_case
 from pmb_hf.summary import (
     MEANS,
     Summary,
+    Tally,
     latency_ratio,
     mean_or_none,
     percentile,
@@ -186,3 +187,55 @@ def _part(p50: float | None) -> Summary:
 )
 def test_latency_ratio(session: float | None, single: float | None, ratio: float | None) -> None:
     assert latency_ratio(_part(session), _part(single)) == ratio
+
+
+def _tally(rows: list[CaseScore]) -> Tally:
+    tally = Tally()
+    tally.add(rows)
+    return tally
+
+
+@given(st.lists(scores, max_size=4), st.booleans())
+def test_a_summary_of_parts_is_the_summary_of_the_whole(
+    parts: list[list[CaseScore]], counted: bool
+) -> None:
+    whole = [row for part in parts for row in part]
+    total = Tally()
+    with pytest.MonkeyPatch.context() as patch:
+        if counted:
+            patch.setattr("pmb_hf.summary._LOOSE", 0)
+        for part in parts:
+            total.merge(_tally(part))
+        assert total.summary() == summarize(whole)
+    assert json.dumps(total.summary()) == json.dumps(summarize(whole))
+
+
+@given(
+    st.lists(
+        st.lists(st.floats(0, 1e6).map(lambda ms: round(ms, 2)), max_size=9), min_size=1, max_size=5
+    )
+)
+def test_percentiles_and_means_of_parts_are_exact(parts: list[list[float]]) -> None:
+    score = score_case(expectation(), retrieval(), SPEC)
+    total = Tally()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pmb_hf.summary._LOOSE", 2)
+        for part in parts:
+            total.merge(_tally([score._replace(latency_ms=ms) for ms in part]))
+        summary = total.summary()
+    values = [ms for part in parts for ms in part]
+    assert summary["p50_latency_ms"] == percentile(values, 0.5)
+    assert summary["p95_latency_ms"] == percentile(values, 0.95)
+    assert summary["mean_latency_ms"] == mean_or_none(values, 2)
+    assert summary["n_latency"] == len(values)
+
+
+def test_many_scores_are_counted_by_value() -> None:
+    score = score_case(expectation(), retrieval(), SPEC)
+    rows = [score._replace(latency_ms=place % 7 / 100) for place in range(10_000)]
+    tally = _tally(rows)
+    assert tally._latencies.loose == []
+    assert len(tally._latencies.counted) == 7
+    assert tally.summary()["p95_latency_ms"] == percentile(
+        [r.latency_ms or 0.0 for r in rows], 0.95
+    )

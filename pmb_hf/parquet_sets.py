@@ -1,0 +1,168 @@
+"""Parquet data sets: a file, a directory or an ``hf://`` address, read in batches.
+
+A set is cut into pieces (row groups of one file), so that several processes can share the
+work. Columns that the path holds (``provider=bm25/part.parquet``) are columns like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .errors import MissingDependencyError, PredictionError
+
+HUB = "hf://"
+BATCH_ROWS = 4096
+"""Rows in memory at a time, and at most in a piece's last batch."""
+
+_PIECE_ROWS = 100_000
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where rows are.
+
+    Attributes:
+        path: A file, a directory, or ``hf://datasets/ORG/NAME/PATH``.
+        where: Only rows with these values, by column; values are compared as text.
+    """
+
+    path: str
+    where: Mapping[str, str]
+
+
+class Piece(NamedTuple):
+    """Row groups of one file of a set: the file's place in the set, and their numbers."""
+
+    file: int
+    row_groups: tuple[int, ...]
+
+
+class Batch(NamedTuple):
+    """Some rows of one file; ``numbers`` are their places in it, from 1."""
+
+    path: str
+    numbers: Sequence[int]
+    rows: list[dict[str, Any]]
+
+
+class ParquetSet:
+    """An open data set.
+
+    Raises:
+        PredictionError: If there is no such set, or it can't be read.
+        MissingDependencyError: If pyarrow is not installed.
+    """
+
+    def __init__(self, source: Source) -> None:
+        """List the set's files and read the schema of the first."""
+        self.source = source
+        try:
+            import pyarrow
+            from pyarrow import dataset
+        except ImportError as error:
+            raise MissingDependencyError(
+                f"reading {source.path} needs pyarrow ({error}): pip install pyarrow"
+            ) from error
+        self._failed = (pyarrow.ArrowException, OSError, ValueError)
+        path, filesystem = _place(source.path)
+        try:
+            found = dataset.dataset(
+                path, format="parquet", partitioning="hive", filesystem=filesystem
+            )
+            self._fragments = sorted(found.get_fragments(), key=lambda f: f.path)
+        except self._failed as error:
+            raise PredictionError(f"{source.path} is no set of Parquet files: {error}") from error
+        if not self._fragments:
+            raise PredictionError(f"{source.path} holds no Parquet file")
+        self.schema = found.schema
+        unknown = [name for name in source.where if name not in self.columns]
+        if unknown:
+            raise PredictionError(
+                f"{source.path} has no column {unknown[0]!r}; it has: {', '.join(self.columns)}"
+            )
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.schema.names)
+
+    def pieces(self) -> list[Piece]:
+        """The whole set, in order, in pieces of about 100,000 rows."""
+        pieces = []
+        for file, fragment in enumerate(self._fragments):
+            groups: list[int] = []
+            rows = 0
+            for group in self._row_groups(fragment):
+                groups.append(group.id)
+                rows += group.num_rows
+                if rows >= _PIECE_ROWS:
+                    pieces.append(Piece(file, tuple(groups)))
+                    groups, rows = [], 0
+            if groups:
+                pieces.append(Piece(file, tuple(groups)))
+        return pieces
+
+    def batches(self, piece: Piece, columns: Sequence[str]) -> Iterator[Batch]:
+        """The rows of a piece with those of the columns that there are.
+
+        Raises:
+            PredictionError: If the file is damaged or was written to meanwhile.
+        """
+        fragment = self._fragments[piece.file]
+        before = sum(g.num_rows for g in self._row_groups(fragment) if g.id < piece.row_groups[0])
+        wanted = [name for name in self.columns if name in {*columns, *self.source.where}]
+        try:
+            for batch in fragment.subset(row_group_ids=list(piece.row_groups)).to_batches(
+                schema=self.schema,
+                columns=wanted,
+                batch_size=BATCH_ROWS,
+                batch_readahead=1,
+                fragment_readahead=0,
+                use_threads=False,
+            ):
+                numbers = range(before + 1, before + 1 + batch.num_rows)
+                before += batch.num_rows
+                yield self._batch(fragment.path, numbers, batch.to_pylist())
+        except self._failed as error:
+            raise PredictionError(f"{fragment.path} can't be read: {error}") from error
+
+    def _batch(self, path: str, numbers: Sequence[int], rows: list[dict[str, Any]]) -> Batch:
+        where = self.source.where
+        if not where:
+            return Batch(path, numbers, rows)
+        kept = [
+            (number, row)
+            for number, row in zip(numbers, rows, strict=True)
+            if all(as_text(row[name]) == value for name, value in where.items())
+        ]
+        return Batch(path, [number for number, _ in kept], [row for _, row in kept])
+
+    def _row_groups(self, fragment: Any) -> Sequence[Any]:
+        try:
+            return list(fragment.row_groups)
+        except self._failed as error:
+            raise PredictionError(f"{fragment.path} can't be read: {error}") from error
+
+
+def as_text(value: object) -> str:
+    """A cell as it is written on a command line."""
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def is_set(path: str) -> bool:
+    """Whether rows of this name are read as a set: a directory or an ``hf://`` address."""
+    return path.startswith(HUB) or Path(path).is_dir()
+
+
+def _place(path: str) -> tuple[str, Any]:
+    if not path.startswith(HUB):
+        return path, None
+    from huggingface_hub import HfFileSystem
+    from pyarrow.fs import FSSpecHandler, PyFileSystem
+
+    return path.removeprefix(HUB), PyFileSystem(FSSpecHandler(HfFileSystem()))

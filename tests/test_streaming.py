@@ -1,0 +1,227 @@
+"""Parquet data sets, scored in batches: the same figures as in one go, in any cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pmb_hf.corpus import load_corpus
+from pmb_hf.dataset_rows import rows as dataset_rows
+from pmb_hf.errors import PredictionError
+from pmb_hf.evaluation import score
+from pmb_hf.parquet_sets import Source
+from pmb_hf.streaming import Scored, score_set
+
+Row = dict[str, Any]
+SCHEMA = pa.schema(
+    [
+        ("run_id", pa.string()),
+        ("case_id", pa.string()),
+        ("turn_index", pa.int64()),
+        ("relevant_beliefs", pa.list_(pa.string())),
+        ("pinned_facts", pa.list_(pa.string())),
+        ("latency_ms", pa.float64()),
+        ("status", pa.string()),
+    ]
+)
+
+
+@pytest.fixture(scope="module")
+def singles() -> list[Row]:
+    """The references of the single-turn cases."""
+    return dataset_rows(load_corpus(), "retrieval")
+
+
+@pytest.fixture(scope="module")
+def turns() -> list[Row]:
+    """The references of the session turns."""
+    return dataset_rows(load_corpus(), "sessions")
+
+
+def answers(references: list[Row], run: str, take: int) -> list[Row]:
+    """A run that returns the first beliefs of the gold, and one stranger."""
+    return [
+        {
+            "run_id": run,
+            "case_id": row["case_id"],
+            "turn_index": row.get("turn_index"),
+            "relevant_beliefs": [*row["gold"][:take], *row["eligible_beliefs"][:1]],
+            "latency_ms": place / 100,
+        }
+        for place, row in enumerate(references)
+    ]
+
+
+def write(path: Path, rows: list[Row], group: int = 50) -> str:
+    """A Parquet file in small row groups."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.Table.from_pylist(rows, SCHEMA), path, row_group_size=group)
+    return str(path)
+
+
+def stream(path: str | Path, references: list[Row], **options: Any) -> Scored:
+    """Score a set."""
+    where = options.pop("where", {})
+    return score_set(Source(str(path), where), references, **options)
+
+
+def test_one_run_comes_to_the_same_as_in_one_go(tmp_path: Path, singles: list[Row]) -> None:
+    rows = answers(singles, "r", 1)
+    scored = stream(write(tmp_path / "a.parquet", rows), singles)
+    assert scored.summaries == {"retrieval": score(rows, singles)}
+    assert (scored.rows, scored.runs, scored.missing) == (77, 1, 0)
+    assert sum(s["cases"] or 0 for s in scored.by_category.values()) == 77
+    assert list(scored.by_category) == list(dict.fromkeys(row["category"] for row in singles))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_rows_of_many_runs_in_any_order(
+    tmp_path: Path, singles: list[Row], monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    monkeypatch.setattr("pmb_hf.parquet_sets._PIECE_ROWS", 100)
+    runs = [answers(singles, f"r{take}", take) for take in range(3)]
+    mixed = [row for trio in zip(*runs, strict=True) for row in trio]
+    write(tmp_path / "set" / "b.parquet", mixed[:90])
+    write(tmp_path / "set" / "a.parquet", mixed[90:])
+    scored = stream(tmp_path / "set", singles, workers=workers, by="run_id")
+    assert (scored.rows, scored.runs) == (231, 3)
+    assert scored.groups == {
+        f"r{take}": {"retrieval": score(run, singles)} for take, run in enumerate(runs)
+    }
+    assert scored.summaries["retrieval"]["cases"] == 231
+
+
+def test_columns_of_the_path_tell_runs_apart(tmp_path: Path, singles: list[Row]) -> None:
+    for take in range(2):
+        rows = answers(singles, "same", take)
+        write(tmp_path / f"provider=p{take}" / "part.parquet", rows)
+    scored = stream(tmp_path, singles, run_column="provider")
+    assert scored.runs == 2
+    only = stream(tmp_path, singles, where={"provider": "p1"})
+    assert only.summaries["retrieval"] == score(answers(singles, "same", 1), singles)
+    with pytest.raises(PredictionError, match=r"a run of column 'run_id' is there more"):
+        stream(tmp_path, singles)
+
+
+def test_both_parts_and_the_one_that_was_not_asked_for(
+    tmp_path: Path, singles: list[Row], turns: list[Row]
+) -> None:
+    rows = [*answers(singles, "r", 1), *answers(turns, "r", 1)]
+    path = write(tmp_path / "a.parquet", rows)
+    both = stream(path, [*singles, *turns])
+    assert both.summaries == {
+        "retrieval": score(rows[:77], singles),
+        "sessions": score(rows[77:], turns),
+    }
+    alone = stream(path, turns)
+    assert alone.summaries == {"sessions": both.summaries["sessions"]}
+    assert (alone.left_out, alone.missing) == (77, 0)
+    # A run without sessions lacks nothing.
+    assert stream(write(tmp_path / "b.parquet", rows[:77]), [*singles, *turns]).missing == 0
+
+
+def test_a_missing_case_is_an_error_or_a_miss(tmp_path: Path, singles: list[Row]) -> None:
+    rows = answers(singles, "r", 1)
+    gone = rows.pop(5)
+    path = write(tmp_path / "a.parquet", rows)
+    with pytest.raises(
+        PredictionError, match=rf"run 'r' for case '{gone['case_id']}'.*--on-missing"
+    ):
+        stream(path, singles)
+    scored = stream(path, singles, on_missing="miss")
+    assert scored.missing == 1
+    assert scored.summaries["retrieval"] == score(rows, singles, on_missing="miss")
+
+
+def _repeat(rows: list[Row]) -> None:
+    rows.append(rows[3])
+
+
+def _strange(rows: list[Row]) -> None:
+    rows[60]["case_id"] = "nope"
+
+
+def _negative(rows: list[Row]) -> None:
+    rows[60]["latency_ms"] = -1.0
+
+
+def _nothing(rows: list[Row]) -> None:
+    rows[60]["relevant_beliefs"] = None
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (_repeat, r"a\.parquet: row 78: case .* of run 'r' is there more than once"),
+        (_strange, r"a\.parquet: row 61: there is no case 'nope'"),
+        (_negative, r"a\.parquet: row 61: .*'latency_ms' must be a number >= 0"),
+        (_nothing, r"a\.parquet: row 61: .*'relevant_beliefs' is missing"),
+    ],
+)
+def test_a_bad_row_is_named(
+    tmp_path: Path, singles: list[Row], spoil: Callable[[list[Row]], None], message: str
+) -> None:
+    rows = answers(singles, "r", 1)
+    spoil(rows)
+    with pytest.raises(PredictionError, match=message):
+        stream(write(tmp_path / "a.parquet", rows), singles)
+
+
+def test_a_case_that_two_pieces_have_is_named(
+    tmp_path: Path, singles: list[Row], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pmb_hf.parquet_sets._PIECE_ROWS", 10)
+    rows = [{**row, "run_id": None} for row in answers(singles, "", 1)]
+    rows = [{k: v for k, v in row.items() if k != "run_id"} for row in [*rows, rows[0]]]
+    path = tmp_path / "a.parquet"
+    table = pa.Table.from_pylist(rows, pa.schema([f for f in SCHEMA if f.name != "run_id"]))
+    pq.write_table(table, path, row_group_size=10)
+    with pytest.raises(PredictionError, match=r"more than once; .*--run-column"):
+        stream(path, singles)
+
+
+def test_near_misses_are_counted_with_examples(tmp_path: Path, singles: list[Row]) -> None:
+    rows = answers(singles, "r", 1)
+    for row in rows:
+        row["relevant_beliefs"] = [belief.upper() for belief in row["relevant_beliefs"]]
+    scored = stream(write(tmp_path / "a.parquet", rows), singles)
+    assert scored.near_misses == sum(len(row["relevant_beliefs"]) for row in rows)
+    assert len(scored.examples) == 5
+    assert " is not " in scored.examples[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"where": {"nope": "1"}}, "no column 'nope'; it has: run_id, case_id"),
+        ({"by": "nope"}, "no column 'nope'"),
+        ({"run_column": "nope"}, "no column 'nope'"),
+        ({"workers": 0}, "workers is 0"),
+        ({"on_missing": "skip"}, "on_missing must be"),
+        ({"where": {"run_id": "other"}}, "holds no rows"),
+    ],
+)
+def test_wrong_use(
+    tmp_path: Path, singles: list[Row], options: dict[str, Any], message: str
+) -> None:
+    path = write(tmp_path / "a.parquet", answers(singles, "r", 1))
+    with pytest.raises(PredictionError, match=message):
+        stream(path, singles, **options)
+
+
+def test_what_is_no_set(tmp_path: Path, singles: list[Row]) -> None:
+    with pytest.raises(PredictionError, match="no set of Parquet files"):
+        stream(tmp_path / "nope", singles)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(PredictionError, match="holds no Parquet file"):
+        stream(tmp_path / "empty", singles)
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1 but no more")
+    with pytest.raises(PredictionError, match=r"bad\.parquet"):
+        stream(tmp_path / "bad.parquet", singles)
+    with pytest.raises(PredictionError, match="no references"):
+        stream(write(tmp_path / "a.parquet", answers(singles, "r", 1)), [])
