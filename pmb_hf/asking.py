@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter_ns
 from typing import NamedTuple
 
+from .answers import hits_of, merge_by_rank, resolve
 from .context import Store, assemble, budget, is_asked, sent_scopes
-from .errors import ProviderError
+from .deadline import NO_DEADLINE, Deadline
+from .faults import describe, is_interrupt, status_of
 from .measured import Record, Result
 from .providers.protocol import Hit, Provider
-from .records import OK, Rules
+from .records import Rules
 from .schema import Corpus
 from .summary import round_half_up
-
-BAD_ANSWER = "bad_answer"
-ERROR = "error"
-TIMEOUT = "timeout"
-
-_ERROR_LENGTH = 300
 
 
 class Query(NamedTuple):
@@ -61,13 +56,15 @@ def queries_of(corpus: Corpus) -> list[Query]:
 class Asker:
     """Puts queries to ``provider`` as ``rules`` say; user ids get ``namespace`` in front.
 
-    Each query is asked ``repeat`` times. The first answer is the one that counts.
+    Each query is asked ``repeat`` times, or less often once ``deadline`` has passed.
+    The first answer is the one that counts.
     """
 
     provider: Provider
     rules: Rules
     namespace: str = ""
     repeat: int = 1
+    deadline: Deadline = NO_DEADLINE
 
     def ask(self, query: Query, store: Store) -> Record:
         """Ask, time the search call alone, and assemble the context.
@@ -81,7 +78,9 @@ class Asker:
         limit = budget(query.max_beliefs)
         try:
             results, latency = self.search(query, limit)
-        except Exception as error:  # noqa: BLE001 - whatever a provider raises is its answer
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
             return self._failed(query, store, error, limit)
         record = self._record(query, store, results, limit, latency)
         return self._again(record, query, limit) if self.repeat > 1 else record
@@ -90,35 +89,44 @@ class Asker:
         """One search as the rules say: its results and its time in ms.
 
         Raises:
-            Exception: Whatever the provider raises.
+            BaseException: Whatever the provider raises.
             BadAnswerError: If the answer is no list of hits.
+            TooLargeAnswerError: If it holds more than is taken.
         """
         started = perf_counter_ns()
-        hits = self._search(query, limit)
+        answers = self._search(query, limit)
         latency = elapsed_ms(started)
-        return resolve(hits), latency
+        if len(answers) != 1:
+            answers = [merge_by_rank([hits_of(answer) for answer in answers])]
+        return resolve(answers[0]), latency
 
     def _again(self, record: Record, query: Query, limit: int) -> Record:
         """Ask again; an answer that fails, or is another list, is not stable."""
-        times, stable = [], True
+        times: list[float] = []
+        stable = True
         first = [result.id for result in record.results or ()]
-        for _ in range(self.repeat - 1):
+        for number in range(self.repeat - 1):
+            if self.deadline.passed:
+                # Asked fewer times than wanted; of a single time nothing is known.
+                return replace(record, repeats_ms=tuple(times), stable=stable if number else None)
             try:
                 results, latency = self.search(query, limit)
-            except Exception:  # noqa: BLE001 - the first answer counts; this one tells of stability
-                stable = False
+            except BaseException as error:
+                if is_interrupt(error):
+                    raise
+                stable = False  # the first answer counts; this one tells of stability
                 continue
             times.append(latency)
             stable = stable and [result.id for result in results] == first
         return replace(record, repeats_ms=tuple(times), stable=stable)
 
-    def _search(self, query: Query, limit: int) -> Sequence[Hit]:
+    def _search(self, query: Query, limit: int) -> list[Sequence[Hit]]:
+        """The answer to each call that the rules make, as it came."""
         user = self.namespace + query.user_id
-        answers = [
+        return [
             self.provider.search(query=query.text, user_id=user, scopes=scopes, limit=limit)
             for scopes in sent_scopes(query.scopes, self.rules)
         ]
-        return answers[0] if len(answers) == 1 else merge_by_rank(answers)
 
     def _record(
         self,
@@ -151,69 +159,11 @@ class Asker:
             latency_ms=latency_ms,
         )
 
-    def _failed(self, query: Query, store: Store, error: Exception, limit: int) -> Record:
+    def _failed(self, query: Query, store: Store, error: BaseException, limit: int) -> Record:
         empty = self._record(query, store, (), limit, None)
         return replace(empty, status=status_of(error), error=describe(error), results=None)
-
-
-class BadAnswerError(ProviderError):
-    """A provider answered with something that is no list of results."""
-
-    status = BAD_ANSWER
 
 
 def elapsed_ms(started_ns: int) -> float:
     """Milliseconds since ``started_ns`` of the monotonic clock, to 0.01 ms."""
     return round_half_up((perf_counter_ns() - started_ns) / 1e6, 2)
-
-
-def status_of(error: BaseException) -> str:
-    """The status that a failure gives: the one it names itself, else by its kind."""
-    status = getattr(error, "status", None)
-    # Only our own errors name their status: a stranger's "ok" must not make an answer of it.
-    if isinstance(error, ProviderError) and isinstance(status, str) and status not in ("", OK):
-        return status
-    return TIMEOUT if isinstance(error, TimeoutError) else ERROR
-
-
-def describe(error: BaseException) -> str:
-    """The error in one line: its class, unless it is ours, and the first line it says."""
-    text = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
-    if not isinstance(error, ProviderError):
-        text = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    return text[:_ERROR_LENGTH].encode("utf-8", "backslashreplace").decode()
-
-
-def merge_by_rank(answers: Sequence[Sequence[Hit]]) -> list[Hit]:
-    """Interleave several answers by rank: all first places, and so on."""
-    longest = max((len(answer) for answer in answers), default=0)
-    return [answer[n] for n in range(longest) for answer in answers if n < len(answer)]
-
-
-def resolve(hits: object) -> tuple[Result, ...]:
-    """Give every result an id: its own, else ``metadata.beliefId``, else ``unresolved-N``.
-
-    Raises:
-        BadAnswerError: If ``hits`` is no list of hits, or an id is no string.
-    """
-    if isinstance(hits, str | bytes) or not isinstance(hits, Sequence):
-        raise BadAnswerError(f"search must return a list of hits, not {type(hits).__name__}")
-    results = []
-    for number, hit in enumerate(hits, 1):
-        if not isinstance(hit, Hit):
-            raise BadAnswerError(f"result {number} must be a Hit, not {type(hit).__name__}")
-        found = hit.id if hit.id is not None else (hit.metadata or {}).get("beliefId")
-        if found is None:
-            found = f"unresolved-{number}"
-        if not isinstance(found, str):
-            raise BadAnswerError(f"result {number} has the id {found!r}; an id must be a string")
-        if not found.isascii() and found.encode("utf-8", "replace").decode() != found:
-            raise BadAnswerError(f"result {number} has an id that is no valid text: {found!a}")
-        results.append(Result(found, _score(hit.score)))
-    return tuple(results)
-
-
-def _score(score: object) -> float | None:
-    if isinstance(score, bool) or not isinstance(score, int | float):
-        return None
-    return float(score) if math.isfinite(score) else None

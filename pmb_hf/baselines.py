@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from .context import Store, assemble, budget, in_scope, is_asked, sent_scopes
+from .context import Snapshot, Store, assemble, budget, in_scope, is_asked, sent_scopes
 from .expectations import expectation_of_case, expectation_of_turn
 from .records import CaseScore, Expectation, Retrieval, Rules
 from .schema import Corpus, Expect
@@ -88,7 +88,7 @@ def baselines(
 
 
 def _case_scores(corpus: Corpus, rules: Rules, answer: Answer) -> list[CaseScore]:
-    store = seed(corpus)
+    store = Snapshot(seed(corpus))
     return [
         _score(
             expectation_of_case(case, store),

@@ -7,10 +7,10 @@ tier), so that noise stays visible.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from .records import Rules
+from .records import Kinds, Rules
 from .schema import OPEN_QUESTION, RELATION, UNIVERSAL, Belief
 
 DEFAULT_MAX_BELIEFS = 20
@@ -44,10 +44,54 @@ def in_scope(belief: Belief, scopes: Sequence[str]) -> bool:
     return any(scope in scopes for scope in belief.scope)
 
 
-def _mine(store: Store, user_id: str, scopes: Sequence[str]) -> Iterator[Belief]:
-    for belief in store.values():
-        if belief.user_id == user_id and is_live(belief) and in_scope(belief, scopes):
-            yield belief
+class Mine(NamedTuple):
+    """What counts for a user in some scopes: live, and in one of them.
+
+    ``pinned`` and ``questions`` are ids, newest first; ``pinned`` holds no question.
+    """
+
+    beliefs: tuple[Belief, ...]
+    pinned: tuple[str, ...]
+    questions: tuple[str, ...]
+
+
+class Snapshot(dict[str, Belief]):
+    """A store that must not be changed any more, because it keeps what was found in it.
+
+    With it, many cases of a few users and scopes do not each go through all beliefs.
+    """
+
+    __slots__ = ("kinds", "mine", "preludes")
+
+    def __init__(self, store: Store) -> None:
+        """Take the beliefs of ``store`` as they are now."""
+        super().__init__(store)
+        self.mine: dict[tuple[str, tuple[str, ...]], Mine] = {}
+        self.preludes: dict[str, str] = {}
+        self.kinds: dict[tuple[str, tuple[str, ...]], Kinds] = {}
+
+
+def _is_mine(belief: Belief, user_id: str, scopes: Sequence[str]) -> bool:
+    return belief.user_id == user_id and is_live(belief) and in_scope(belief, scopes)
+
+
+def _mine(store: Store, user_id: str, scopes: Sequence[str]) -> Mine:
+    if not isinstance(store, Snapshot):
+        return _found(store, user_id, scopes)
+    key = user_id, tuple(scopes)
+    if key not in store.mine:
+        store.mine[key] = _found(store, user_id, scopes)
+    return store.mine[key]
+
+
+def _found(store: Store, user_id: str, scopes: Sequence[str]) -> Mine:
+    beliefs = tuple(b for b in store.values() if _is_mine(b, user_id, scopes))
+    pinned = _newest_first(b for b in beliefs if b.pinned)
+    return Mine(
+        beliefs,
+        tuple(b.id for b in pinned if b.type != OPEN_QUESTION),
+        tuple(b.id for b in pinned if b.type == OPEN_QUESTION),
+    )
 
 
 def _newest_first(beliefs: Iterable[Belief]) -> list[Belief]:
@@ -58,29 +102,32 @@ def pinned_facts(
     store: Store, user_id: str, scopes: Sequence[str], max_beliefs: int | None
 ) -> tuple[str, ...]:
     """Pinned live beliefs in scope that are no questions, newest first, within the budget."""
-    mine = _mine(store, user_id, scopes)
-    pinned = _newest_first(b for b in mine if b.pinned and b.type != OPEN_QUESTION)
-    return tuple(b.id for b in pinned[: budget(max_beliefs)])
+    return _mine(store, user_id, scopes).pinned[: budget(max_beliefs)]
 
 
 def open_questions(store: Store, user_id: str, scopes: Sequence[str]) -> tuple[str, ...]:
     """Pinned live open questions in scope, newest first; the budget does not count them."""
-    mine = _mine(store, user_id, scopes)
-    return tuple(
-        b.id for b in _newest_first(b for b in mine if b.pinned and b.type == OPEN_QUESTION)
-    )
+    return _mine(store, user_id, scopes).questions
 
 
 def persona_prelude(store: Store, user_id: str) -> str:
     """What holds for the user everywhere, a line a belief; empty if nothing does."""
-    mine = [b for b in _mine(store, user_id, (UNIVERSAL,)) if b.type != OPEN_QUESTION]
+    if not isinstance(store, Snapshot):
+        return _prelude(store, user_id)
+    if user_id not in store.preludes:
+        store.preludes[user_id] = _prelude(store, user_id)
+    return store.preludes[user_id]
+
+
+def _prelude(store: Store, user_id: str) -> str:
+    mine = [b for b in _mine(store, user_id, (UNIVERSAL,)).beliefs if b.type != OPEN_QUESTION]
     ordered = sorted(_newest_first(mine), key=lambda belief: not belief.pinned)
     return "\n".join(belief.content for belief in ordered)
 
 
 def eligible(store: Store, user_id: str, scopes: Sequence[str]) -> tuple[str, ...]:
     """Beliefs that could rightly stand in the relevant tier, in the store's order."""
-    mine = _mine(store, user_id, scopes)
+    mine = _mine(store, user_id, scopes).beliefs
     return tuple(b.id for b in mine if not b.pinned and b.type != OPEN_QUESTION)
 
 
@@ -114,15 +161,19 @@ def expand_relations(
     Only those of the user that are live and in scope join; open questions only
     with ``expand_questions``.
     """
-    allowed = {
-        b.id for b in _mine(store, user_id, scopes) if expand_questions or b.type != OPEN_QUESTION
-    }
+
+    def joins(belief_id: str) -> bool:
+        belief = store.get(belief_id)
+        if belief is None or not _is_mine(belief, user_id, scopes):
+            return False
+        return expand_questions or belief.type != OPEN_QUESTION
+
     expanded: list[str] = []
     for belief_id in returned:
         expanded.append(belief_id)
         belief = store.get(belief_id)
-        if belief is not None and belief.type == RELATION and belief_id in allowed:
-            expanded.extend(p for p in belief.participants if p in allowed)
+        if belief is not None and belief.type == RELATION and joins(belief_id):
+            expanded.extend(filter(joins, belief.participants))
     return expanded
 
 

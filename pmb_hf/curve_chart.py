@@ -151,7 +151,16 @@ def picture(parts: Sequence[PartCurves], title: str, suffix: str) -> bytes:
         InputError: If there is nothing to draw.
         MissingDependencyError: If ``vl-convert-python`` is not installed.
     """
-    convert, spec = _converter(), chart(parts, title)
+    return rendered(chart(parts, title), title, suffix)
+
+
+def rendered(spec: dict[str, Any], title: str, suffix: str) -> bytes:
+    """A Vega-Lite description as a file of the kind that ``suffix`` names.
+
+    Raises:
+        MissingDependencyError: If ``vl-convert-python`` is not installed.
+    """
+    convert = _converter()
     if suffix.lower() == ".png":
         return bytes(convert.vegalite_to_png(spec, scale=_SCALE, allowed_base_urls=[]))
     svg: str = convert.vegalite_to_svg(spec, allowed_base_urls=[])

@@ -14,12 +14,11 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from .context import Store, assemble
+from .context import Snapshot, Store, assemble
 from .expectations import RetrievalKey
 from .measured import Record, Result
 from .records import OK, Expectation, Retrieval, Rules
 from .report import Evaluation, Judged, Report
-from .rules import RULES
 from .schema import Corpus
 from .scoring import failures, score_case
 from .states import moments, seed
@@ -184,7 +183,7 @@ def answers(report: Report, evaluation: Evaluation, corpus: Corpus) -> Iterator[
 
 def run_rules_of(report: Report) -> Rules:
     """The rules of the run itself, which a report keeps when it is scored under others."""
-    return RULES.get(str(report.provenance.get("runRules")), RULES[report.rules])
+    return report.run_rules
 
 
 class _Asked(NamedTuple):
@@ -195,7 +194,7 @@ class _Asked(NamedTuple):
 
 
 def _asked(corpus: Corpus, *, shared: bool) -> Mapping[RetrievalKey, _Asked]:
-    store = seed(corpus)
+    store = Snapshot(seed(corpus))
     found: dict[RetrievalKey, _Asked] = {
         (case.case_id, None): _Asked(store, case.user_id, case.scope, case.max_beliefs)
         for case in corpus.cases

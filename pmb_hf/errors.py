@@ -12,6 +12,7 @@
     │   └── UnknownNameError      no such provider, rule set, case …; also LookupError
     ├── MissingDependencyError    exit code 2; also ImportError
     ├── FetchError                exit code 2; also OSError
+    ├── HubError                  exit code 2; also OSError: the Hub refused, or did not answer
     └── ProviderError             exit code 3; also RuntimeError
         ├── ProviderTimeoutError  also TimeoutError
         └── NotReadyError         a store never showed what was written to it
@@ -68,6 +69,17 @@ class MissingDependencyError(PmbError, ImportError):
 
 class FetchError(PmbError, OSError):
     """A download failed, or what came is not what was expected."""
+
+
+class HubError(PmbError, OSError):
+    """The Hugging Face Hub refused, or did not answer; the message says what to do.
+
+    ``status`` is the HTTP status, or ``None`` if there was no answer.
+    """
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class ProviderError(PmbError, RuntimeError):

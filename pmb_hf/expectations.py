@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .context import Store, in_scope, is_superseded, room
+from .context import Snapshot, Store, in_scope, is_superseded, room
 from .records import ACTIVE, OTHER_USER, STRUCTURAL, TRIVIALLY_EMPTY, Expectation, Kinds
 from .schema import (
     OPEN_QUESTION,
@@ -50,6 +50,11 @@ def kinds_for(
     store: Store, user_id: str, scopes: Sequence[str], drift: frozenset[str] = frozenset()
 ) -> Kinds:
     """The kind of every belief of ``store`` for a query of ``user_id`` in ``scopes``."""
+    if not drift and isinstance(store, Snapshot):  # cases differ in few users and scopes
+        key = user_id, tuple(scopes)
+        if key not in store.kinds:
+            store.kinds[key] = kinds_for(dict(store), user_id, scopes)
+        return store.kinds[key]
     kinds = Kinds((b.id, belief_kind(b, user_id, scopes)) for b in store.values())
     for belief_id in drift:
         if kinds.get(belief_id) == "unrelated":
@@ -63,10 +68,9 @@ def _pass_kind(expect: Expect, query: str, space: int) -> str:
     return TRIVIALLY_EMPTY if not query.strip() or space <= 0 else STRUCTURAL
 
 
-def expectation_of_case(case: Case, store: Store, kinds: Kinds | None = None) -> Expectation:
-    """What a single-turn case requires of an answer; ``kinds`` are those of the store."""
-    if kinds is None:
-        kinds = kinds_for(store, case.user_id, case.scope)
+def expectation_of_case(case: Case, store: Store) -> Expectation:
+    """What a single-turn case requires of an answer."""
+    kinds = kinds_for(store, case.user_id, case.scope)
     space = room(store, case.user_id, case.scope, case.max_beliefs)
     return _expectation(
         case.expect,
@@ -164,20 +168,16 @@ def _expectation(
         drift_beliefs=drift,
         changed=changed,
         retired=retired,
-        eligible=sum(kind in ("unrelated", "drift") for kind in kinds.values()),
+        eligible=kinds.eligible,
     )
 
 
 def expectations(corpus: Corpus) -> dict[RetrievalKey, Expectation]:
     """Every case and turn of ``corpus``, in order, by ``(case_id, turn_index)``."""
-    store = seed(corpus)
+    store = Snapshot(seed(corpus))
     wanted: dict[RetrievalKey, Expectation] = {}
-    shared: dict[tuple[str, tuple[str, ...]], Kinds] = {}  # cases differ in few of these
     for case in corpus.cases:
-        seen_from = (case.user_id, case.scope)
-        if seen_from not in shared:
-            shared[seen_from] = kinds_for(store, *seen_from)
-        wanted[case.case_id, None] = expectation_of_case(case, store, shared[seen_from])
+        wanted[case.case_id, None] = expectation_of_case(case, store)
     for moment in moments(corpus):
         key = (moment.session.case_id, moment.turn.turn_index)
         wanted[key] = expectation_of_turn(moment)

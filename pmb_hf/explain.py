@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .context import budget, open_questions, persona_prelude, pinned_facts
+from .context import Snapshot, budget, open_questions, persona_prelude, pinned_facts
 from .diagnose import MISSING_KINDS, Origins, Wrong, diagnose, is_wrong
 from .errors import InputError, UnknownNameError
 from .expectations import expectation_of_case, expectation_of_turn
 from .measured import Record
 from .records import Expectation
 from .report import Judged
-from .schema import SESSION_CATEGORY, Belief, Case, Corpus
+from .schema import RELATION, SESSION_CATEGORY, Belief, Case, Corpus
 from .states import Moment, moments, seed
 
 NEEDED, ALLOWED, MISSING = "needed", "not asked for", "missing"
@@ -84,8 +84,10 @@ class Line(NamedTuple):
         rank: Its place among the results, from 1 on; ``None`` if it is not known,
             or if the belief was not among them.
         score: The provider's score.
-        fate: ``participant`` if relation expansion brought it, why it is missing
-            or not in the relevant tier, or which turn it drifted from; else empty.
+        fate: That relation expansion brought it, why it is missing or not in the
+            relevant tier, or which turn it drifted from; else empty.
+        added_by: The returned relation as whose participant the harness itself
+            added the belief; ``None`` if the provider returned it.
     """
 
     belief_id: str
@@ -94,6 +96,7 @@ class Line(NamedTuple):
     rank: int | None = None
     score: float | None = None
     fate: str = ""
+    added_by: str | None = None
 
     @property
     def wrong(self) -> bool:
@@ -122,7 +125,7 @@ class Answer:
 
 def subjects(corpus: Corpus) -> Iterator[Subject]:
     """Every case and turn of ``corpus``, in order."""
-    store = seed(corpus)
+    store = Snapshot(seed(corpus))
     for case in corpus.cases:
         yield _of_case(case, store)
     for moment in moments(corpus):
@@ -263,23 +266,36 @@ def answer(
     relevant = []
     for belief_id in record.relevant:
         rank, score = first.get(belief_id, (None, None))
-        expanded = EXPANDED if rank is None and record.results is not None else ""
-        mark, fate = _mark(expected, belief_id), expanded or drifts.get(belief_id, "")
-        relevant.append(Line(belief_id, subject.text(belief_id), mark, rank, score, fate))
+        told = [drifts[belief_id]] if drifts.get(belief_id) else []
+        relation = None
+        if rank is None and record.results is not None:
+            relation = _relation(subject, belief_id, first)
+            told.insert(0, f"{EXPANDED} of {relation or 'a relation'}, added by the harness")
+        text, mark = subject.text(belief_id), _mark(expected, belief_id)
+        relevant.append(Line(belief_id, text, mark, rank, score, "; ".join(told), relation))
     missing = tuple(
         Line(lost.belief_id, subject.text(lost.belief_id), MISSING, fate=lost.why.replace("_", " "))
         for lost in diagnosis.lost
         if lost.why in MISSING_KINDS
     )
-    told = {line.belief_id for line in relevant if line.wrong} | {m.belief_id for m in missing}
+    shown = {line.belief_id for line in relevant if line.wrong} | {m.belief_id for m in missing}
     return Answer(
         provider=provider,
         judged=judged,
         relevant=tuple(relevant),
         missing=missing,
         dropped=None if record.results is None else tuple(_dropped(subject, record)),
-        other_failures=tuple(f for f in judged.failures if f.rpartition(": ")[2] not in told),
+        other_failures=tuple(f for f in judged.failures if f.rpartition(": ")[2] not in shown),
     )
+
+
+def _relation(subject: Subject, belief_id: str, returned: Iterable[str]) -> str | None:
+    """The first returned relation that the belief takes part in."""
+    for other in returned:
+        belief = subject.store.get(other)
+        if belief is not None and belief.type == RELATION and belief_id in belief.participants:
+            return other
+    return None
 
 
 def _drift(wrong: Wrong) -> str:

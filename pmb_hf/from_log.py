@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from .corpus.manifest import MANIFEST_FILE, write_manifest
 from .errors import CorpusError, InputError
-from .journal import write_atomically
+from .files import write_atomically
 from .lint import ERROR, Finding, lint_corpus
 from .log_rows import Faults, Memory, Query, read_memories, read_queries
 from .parsing import parse_corpus

@@ -8,47 +8,69 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+import reprlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar
 
 from .errors import InputError, ResumeError
+from .files import make_parent, naming, write_atomically
+from .strict import refuse_half_characters
+
+__all__ = ["FORMAT", "Journal", "write_atomically"]
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 FORMAT = 1
 
+_ANEW = "delete the file to start anew"
+_SHOWN = 200
 
-class Journal:
-    """Appends measurements to a file; each is on disk when ``append`` returns."""
+T = TypeVar("T")
+Parse = Callable[[Mapping[str, Any], str], T]
+"""Makes an entry of a line, whose place it is told; raises InputError if it can't."""
 
-    def __init__(self, path: Path, config: Mapping[str, Any], *, resume: bool = False) -> None:
+
+class Journal(Generic[T]):
+    """Appends measurements to a file; each is on disk when ``append`` returns.
+
+    Attributes:
+        lines: What was there already, as ``parse`` read it.
+    """
+
+    def __init__(
+        self, path: Path, config: Mapping[str, Any], *, parse: Parse[T], resume: bool = False
+    ) -> None:
         """Open ``path`` for a run of ``config``.
 
         Args:
             path: The journal's file.
             config: What must not differ between the run and its resumption.
+            parse: Reads each line that is there already.
             resume: Go on with a journal that is there already.
 
         Raises:
             ResumeError: If the journal there is of another configuration, or is
-                no journal; the message names what differs.
+                no journal; the message names what differs, or file, line and field.
             InputError: If there is a journal already and ``resume`` is false, or
                 another run is writing it.
         """
         self.path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_parent(path)
         self._lock = _locked(path)
         try:
-            self._open(path, config, resume=resume)
+            self._open(path, config, parse, resume=resume)
         except BaseException:
             self._unlock()
             raise
 
-    def _open(self, path: Path, config: Mapping[str, Any], *, resume: bool) -> None:
-        self.lines: list[dict[str, Any]] = []
+    def _open(
+        self, path: Path, config: Mapping[str, Any], parse: Parse[T], *, resume: bool
+    ) -> None:
+        self.lines: list[T] = []
         header = {"pmbJournal": FORMAT, "config": dict(config)}
         if path.exists() and path.stat().st_size:
             if not resume:
@@ -57,18 +79,31 @@ class Journal:
                     "(resume=True), or delete it"
                 )
             found = list(_read(path))
-            _check(path, found, header)
-            self.lines = found[1:]
-            self._rewrite(found)
+            _check(path, [line for _, line in found], header)
+            self.lines = [_parsed(line, f"{path} line {n}", parse) for n, line in found[1:]]
+            self._rewrite([line for _, line in found])
         else:
             self._rewrite([header])
-        self._file = path.open("a", encoding="utf-8")
+        self._file = path.open("ab", buffering=0)
 
     def append(self, line: Mapping[str, Any]) -> None:
-        """Write one measurement through to the disk."""
-        self._file.write(_line(line))
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        """Write one measurement through to the disk.
+
+        Raises:
+            OSError: If it can't be written, for instance because the disk is
+                full; the file then holds what it held before.
+        """
+        data = memoryview(_line(line).encode())
+        end = os.fstat(self._file.fileno()).st_size
+        with naming(self.path):
+            try:
+                while data:
+                    data = data[self._file.write(data) :]
+                os.fsync(self._file.fileno())
+            except OSError:
+                with suppress(OSError):
+                    self._file.truncate(end)
+                raise
 
     def close(self) -> None:
         """Close the file; it stays."""
@@ -111,7 +146,8 @@ def _locked(path: Path) -> BaseFileLock:
     lock = FileLock(path.with_name(f".{path.name}.lock"), timeout=0)
     busy = InputError(f"another run is writing {path}; wait for it, or choose another --out")
     try:
-        lock.acquire()
+        with naming(path):
+            lock.acquire()
     except Timeout as error:
         raise busy from error
     if not Path(lock.lock_file).exists():  # it was let go, and removed, just now
@@ -120,58 +156,64 @@ def _locked(path: Path) -> BaseFileLock:
     return lock
 
 
-def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write so that ``path`` holds either the old content or all of the new.
-
-    A link is followed. Raises InputError for what is no regular file.
-    """
-    try:
-        path = path.resolve()
-    except RuntimeError as error:  # how some Pythons tell of links that go round in a circle
-        raise InputError(f"{path} can't be written: its links lead nowhere") from error
-    if path.exists() and not path.is_file():
-        raise InputError(f"{path} is no regular file; choose another place to write to")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as file:
-            file.write(content if isinstance(content, bytes) else content.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
 def _line(value: Mapping[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _read(path: Path) -> Iterator[dict[str, Any]]:
+def _read(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Every line with its number, from 1 on; a torn last one is left out."""
     lines = path.read_bytes().split(b"\n")
     for number, raw in enumerate(lines, 1):
         if not raw:
             continue
+        where = f"{path} line {number}"
         try:
-            value = json.loads(raw)
-        except ValueError as error:
+            value = json.loads(raw.decode(), parse_constant=_refuse)
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
             if number >= len(lines) - 1:
                 return  # the crash came in the middle of this line
-            raise ResumeError(
-                f"{path} line {number} is no JSON; delete the file to start anew"
-            ) from error
+            raise ResumeError(f"{where} is no JSON; {_ANEW}") from error
+        except (ValueError, RecursionError) as error:
+            said = "it is nested too deeply" if isinstance(error, RecursionError) else error
+            raise ResumeError(f"{where} can't be read: {said}; {_ANEW}") from error
         if not isinstance(value, dict):
-            raise ResumeError(f"{path} line {number} is no object; this is no journal of a run")
-        yield value
+            raise ResumeError(f"{where} is no object; this is no journal of a run")
+        try:
+            refuse_half_characters(raw.decode(), value)
+        except ValueError as error:
+            raise ResumeError(f"{where} can't be read: {error}; {_ANEW}") from error
+        yield number, value
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _parsed(line: dict[str, Any], where: str, parse: Parse[T]) -> T:
+    try:
+        return parse(line, where)
+    except InputError as error:
+        raise ResumeError(f"{error}; {_ANEW}") from error
 
 
 def _check(path: Path, found: list[dict[str, Any]], header: Mapping[str, Any]) -> None:
-    if not found or found[0].get("pmbJournal") != FORMAT:
+    version = found[0].get("pmbJournal") if found else None
+    if version != FORMAT or isinstance(version, bool):
         raise ResumeError(f"{path} is no journal of a run; choose another --out")
-    old, new = found[0].get("config", {}), header["config"]
+    old, new = found[0].get("config"), header["config"]
+    if not isinstance(old, dict):
+        kind = "null" if old is None else type(old).__name__
+        raise ResumeError(f"{path} line 1: config must be an object, not {kind}; {_ANEW}")
     keys = [key for key in {**old, **new} if old.get(key) != new.get(key)]
     if keys:
-        shown = "; ".join(f"{k} was {old.get(k)!r} and is now {new.get(k)!r}" for k in sorted(keys))
+        shown = "; ".join(
+            f"{k} was {_short(old.get(k))} and is now {_short(new.get(k))}" for k in sorted(keys)
+        )
         raise ResumeError(
             f"{path} belongs to another run: {shown}. Use the same settings or delete it"
         )
+
+
+def _short(value: Any) -> str:
+    shown = reprlib.repr(value) if isinstance(value, list | dict) else repr(value)
+    return shown if len(shown) <= _SHOWN else shown[: _SHOWN - 1] + "…"

@@ -12,8 +12,8 @@ from datetime import datetime
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+from .files import write_atomically
 from .gate import case_name, key_name
-from .journal import write_atomically
 from .records import OK
 from .report import Evaluation, Judged, Report
 

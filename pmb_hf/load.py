@@ -13,6 +13,7 @@ from typing import Any
 
 from .asking import Asker, Query
 from .context import Store, budget
+from .faults import is_interrupt
 from .summary import percentile, round_half_up
 
 
@@ -25,13 +26,19 @@ def measure_load(
         ``concurrency``, ``searches``, ``errors``, ``seconds``, ``perSecond``
         (searches answered per second of wall time), ``p50Ms`` and ``p95Ms``
         (nearest rank over the answered ones, null if there are none).
+
+    Raises:
+        OutOfTimeError: If the asker's deadline passes before all are asked.
     """
     asked = [query for query in queries if query.is_asked(store)]
 
     def one(query: Query) -> float | None:
+        asker.deadline.check("asking several queries at once")
         try:
             return asker.search(query, budget(query.max_beliefs))[1]
-        except Exception:  # noqa: BLE001 - counted as an error
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
             return None
 
     started = perf_counter()

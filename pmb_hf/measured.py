@@ -83,11 +83,49 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
+class Bulk:
+    """What writing many memories took: the provider's calls alone, not the making of the rows.
+
+    Attributes:
+        count: How many were written.
+        calls: In how many calls.
+        total_ms: The sum of the calls.
+    """
+
+    count: int
+    calls: int
+    total_ms: float
+
+    @property
+    def per_second(self) -> float | None:
+        """Memories written a second."""
+        return round_half_up(self.count / self.total_ms * 1000, 1) if self.total_ms else None
+
+    def to_wire(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return {
+            "beliefCount": self.count,
+            "calls": self.calls,
+            "totalMs": self.total_ms,
+            "perSecond": self.per_second,
+        }
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Bulk:
+        """The figures that ``to_wire`` gave."""
+        return cls(wire["beliefCount"], wire["calls"], wire["totalMs"])
+
+
+@dataclass(frozen=True, slots=True)
 class Ingestion:
-    """How long writing the seed took. Times in ms; ``visible_ms`` is null if not waited for."""
+    """How long writing the seed took. Times in ms; ``visible_ms`` is null if not waited for.
+
+    ``bulk`` is what writing the distractors took, if there are any.
+    """
 
     per_belief: tuple[tuple[str, float], ...] = ()
     visible_ms: float | None = None
+    bulk: Bulk | None = None
 
     @property
     def total_ms(self) -> float:
@@ -104,16 +142,18 @@ class Ingestion:
             "p50PerBeliefMs": percentile(times, 0.5),
             "p95PerBeliefMs": percentile(times, 0.95),
             "visibleAfterMs": self.visible_ms,
+            **({} if self.bulk is None else {"distractors": self.bulk.to_wire()}),
             "perBelief": [{"beliefId": b, "latencyMs": ms} for b, ms in self.per_belief],
         }
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Ingestion:
         """The ingestion that ``to_wire`` gave."""
-        rows = wire.get("perBelief") or []
+        rows, bulk = wire.get("perBelief") or [], wire.get("distractors")
         return cls(
             per_belief=tuple((row["beliefId"], row["latencyMs"]) for row in rows),
             visible_ms=wire.get("visibleAfterMs"),
+            bulk=Bulk.from_wire(bulk) if bulk else None,
         )
 
 

@@ -69,12 +69,17 @@ class _Job(NamedTuple):
     progress: Progress
 
 
-def fixtures_dir() -> Path:
-    """The cache directory of the pinned commit, in $PMB_HF_CACHE if set; it need not exist."""
+def cache_root() -> Path:
+    """Where this package keeps what can be had again: $PMB_HF_CACHE, else the user's cache."""
     from platformdirs import user_cache_dir
 
     root = os.environ.get(CACHE_ENV) or user_cache_dir("pmb-hf", appauthor=False)
-    return Path(root).expanduser() / "official" / COMMIT
+    return Path(root).expanduser()
+
+
+def fixtures_dir() -> Path:
+    """The cache directory of the pinned commit; it need not exist."""
+    return cache_root() / "official" / COMMIT
 
 
 def installed(directory: Path | None = None, *, files: Mapping[str, FileInfo] = FILES) -> bool:

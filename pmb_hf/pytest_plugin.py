@@ -165,20 +165,21 @@ class Bench:
         with catch_warnings():
             simplefilter("ignore", RunStoppedWarning)  # it is an error below
             report = run(made, loaded, rules=rules, **settings)
-        kept = self._keep(report, loaded)
+        evaluation = judge(report, loaded)
+        kept = self._keep(report, evaluation, loaded)
         stopped = report.provenance.get("stopped")
         if stopped:
             raise ProviderError(f"{report.provider}: the run stopped early: {stopped}")
-        return Run(report, judge(report, loaded), loaded, self._root, kept)
+        return Run(report, evaluation, loaded, self._root, kept)
 
     def _corpus(self, corpus: str | Path) -> str | Path:
         return corpus if corpus in ("native", "official") else self._root / corpus
 
-    def _keep(self, report: Report, corpus: Corpus) -> Path | None:
+    def _keep(self, report: Report, evaluation: Evaluation, corpus: Corpus) -> Path | None:
         if self._directory is None:
             return None
-        from .journal import write_atomically
-        from .report_json import report_json
+        from .files import write_atomically
+        from .report_json import dump, report_tree
 
         parts = [report.provider, report.corpus_name, report.rules, self._worker]
         stem = "-".join(_slug(part) for part in parts if part)
@@ -187,7 +188,7 @@ class Bench:
             name, number = f"{stem}-{number}", number + 1
         self._names.add(name)
         path = self._directory / f"{name}.json"
-        write_atomically(path, report_json(report, corpus))
+        write_atomically(path, dump(report_tree(report, evaluation, corpus)))
         return path
 
 

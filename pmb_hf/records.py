@@ -11,6 +11,7 @@ of every mean; there is no NaN and no sentinel.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 OK = "ok"
@@ -40,7 +41,21 @@ UNKNOWN = "unknown"
 
 
 class Kinds(dict[str, str]):
-    """Belief id to its noise kind; an id that is not there is ``unknown``."""
+    """Belief id to its noise kind; an id that is not there is ``unknown``.
+
+    It must not be changed any more once one of its properties was read: many cases
+    share it, and what they all need of it is found once.
+    """
+
+    @cached_property
+    def own(self) -> frozenset[str]:
+        """Those that are not another user's."""
+        return frozenset(b for b, kind in self.items() if kind not in (OTHER_USER, UNKNOWN))
+
+    @cached_property
+    def eligible(self) -> int:
+        """How many could rightly stand in the relevant tier."""
+        return sum(kind in ("unrelated", "drift") for kind in self.values())
 
     def __missing__(self, belief: str) -> str:
         """Name an id that the corpus does not hold."""
@@ -48,7 +63,31 @@ class Kinds(dict[str, str]):
 
 
 class RowError(ValueError):
-    """A prediction or reference can't be read; the message names case and field."""
+    """A prediction or reference can't be read; the message names case and field.
+
+    Attributes:
+        row: The row that is at fault, if it is one row.
+        first: The row that was there before, if ``row`` repeats it.
+    """
+
+    def __init__(self, message: str, *, row: object = None, first: object = None) -> None:
+        """Take the message, and the rows that it is about."""
+        super().__init__(message)
+        self.row = row
+        self.first = first
+
+
+class MissingError(RowError):
+    """Cases without a prediction.
+
+    Attributes:
+        cases: Their names, the first ones if they are many.
+    """
+
+    def __init__(self, cases: str) -> None:
+        """Take the names."""
+        super().__init__(f"no prediction for {cases}; to score it as a miss pass on_missing='miss'")
+        self.cases = cases
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +203,7 @@ class Expectation:
             "pinned_gold": frozenset(self.pinned_must_include),
             "question_gold": frozenset(self.questions_must_include),
             "question_required": tuple(dict.fromkeys((*self.questions_must_include, *shown))),
-            "harmless": frozenset(b for b in self.kinds if self._is_harmless(b)),
+            "harmless": self._harmless(),
             "is_active": bool(self.relevant_must_include or only),
             "measures_tiers": bool(self.pinned_must_include or self.questions_must_include),
             "tests_order": any(order),
@@ -176,12 +215,11 @@ class Expectation:
         for name, value in derived.items():
             object.__setattr__(self, name, value)
 
-    def _is_harmless(self, belief: str) -> bool:
-        """Whether the case lets ``belief`` pass though it does not need it."""
-        foreign = self.kinds[belief] in (OTHER_USER, UNKNOWN)
-        return (
-            self.relevant_only is None and not foreign and belief not in self.relevant_must_exclude
-        )
+    def _harmless(self) -> frozenset[str]:
+        """The beliefs that the case lets pass though it does not need them."""
+        if self.relevant_only is not None:
+            return frozenset()
+        return self.kinds.own - {*self.relevant_must_exclude}
 
     @property
     def needed(self) -> tuple[str, ...]:

@@ -7,16 +7,17 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from .errors import ReportError
+from .errors import InputError, ReportError
 from .measured import ChangeRecord, Ingestion, Record, Result
+from .parsing import parse_belief
 from .records import OK
-from .report import SCHEMA_VERSION, Report
+from .report import MAX_BYTES, SCHEMA_VERSION, Report
 from .rules import RULES
-from .schema import SESSION_CATEGORY
-from .strict import refuse_half_characters
+from .schema import SESSION_CATEGORY, Belief
+from .strict import Reader, refuse_half_characters
+from .wire import check_written, is_ms
 
 _MAX_LATENCY_MS = 1e12
-_MAX_BYTES = 256 * 1024 * 1024
 
 
 def read_report(path: str | Path) -> Report:
@@ -37,8 +38,8 @@ def read_json(path: Path) -> Any:
         ReportError: If it is missing, too large, or no JSON.
     """
     try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise ReportError(f"{path} is larger than {_MAX_BYTES >> 20} MiB; this is no report")
+        if path.stat().st_size > MAX_BYTES:
+            raise ReportError(f"{path} is larger than {MAX_BYTES >> 20} MiB; this is no report")
         text = path.read_text(encoding="utf-8")
         tree = json.loads(text, parse_constant=_refuse_constant)
         refuse_half_characters(text, tree)
@@ -74,7 +75,7 @@ def parse_report(tree: Any, *, where: str = "report") -> Report:
         raise ReportError(f"{where}: 'provider' must be a string; this is no report")
     upstream = version is None
     rules = tree.get("rules", "upstream-2026-06")
-    if rules not in RULES:
+    if not isinstance(rules, str) or rules not in RULES:
         raise ReportError(f"{where}: rules {rules!r} are not known; known are {', '.join(RULES)}")
     return _parse(tree, provider, str(rules), upstream, where)
 
@@ -93,6 +94,12 @@ def _parse(tree: dict[str, Any], provider: str, rules: str, upstream: bool, wher
     first, second = _at(tree, "ingestion", dict, where), session.get("ingestion")
     if upstream and records[0].turn_index is not None:
         first, second = None, first
+    _at(_at(tree, "provenance", dict, where) or {}, "corpus", dict, f"{where}: provenance")
+    try:
+        check_written(first, (), tree.get("load"), "")
+        check_written(second, _at(session, "changes", list, f"{where}: session"), None, "session.")
+    except InputError as error:
+        raise ReportError(f"{where}: {error}") from error
     try:
         return Report(
             provider=provider,
@@ -106,9 +113,19 @@ def _parse(tree: dict[str, Any], provider: str, rules: str, upstream: bool, wher
             provenance=_at(tree, "provenance", dict, where) or {},
             upstream=upstream,
             stated=_stated(tree, session, records[0].turn_index is not None),
+            distractors=_distractors(tree, where),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise ReportError(f"{where}: ingestion or changes are malformed: {error!r}") from error
+
+
+def _distractors(tree: dict[str, Any], where: str) -> tuple[Belief, ...]:
+    reader, rows = Reader(), _at(tree, "distractors", list, where) or ()
+    found = tuple(parse_belief(row, f"distractors[{n}]", reader) for n, row in enumerate(rows))
+    if reader.problems:
+        first = reader.problems[0]
+        raise ReportError(f"{where}: {first.where}: {first.message}")
+    return found
 
 
 def _at(tree: dict[str, Any], key: str, kind: type, where: str) -> Any:
@@ -201,6 +218,8 @@ def _repeats(row: dict[str, Any], where: str) -> dict[str, Any]:
     if repeats is None:
         return {}
     times = _at(repeats, "latenciesMs", list, f"{where}.repeats") or ()
+    if not all(map(is_ms, times)):
+        raise ReportError(f"{where}.repeats.latenciesMs must be numbers of ms")
     return {"repeats_ms": tuple(times), "stable": bool(repeats.get("stable"))}
 
 

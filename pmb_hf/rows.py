@@ -236,7 +236,7 @@ def _name(key: Key, role: str) -> str:
     return f"{role} {key[0]!r}" + ("" if key[1] is None else f" turn {key[1]}")
 
 
-def _by_key(rows: Iterable[Mapping[str, Any]], role: str) -> dict[Key, Mapping[str, Any]]:
+def _by_key(rows: object, role: str) -> dict[Key, Mapping[str, Any]]:
     if not isinstance(rows, Iterable):
         kind = type(rows).__name__
         raise RowError(f"{role}s must be rows, such as a list of mappings, not {kind}")

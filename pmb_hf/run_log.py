@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 from .journal import Journal
 from .measured import ChangeRecord, Ingestion, Record
 from .records import OK
+from .wire import Entry, Load, Restart, Retry, Seeding, read_entry
 
 Key = tuple[str, int | None]
 
@@ -21,7 +23,7 @@ class RunLog:
         failed_in_a_row: How many of the last records are failures.
     """
 
-    journal: Journal | None = None
+    journal: Journal[Entry] | None = None
     records: dict[Key, Record] = field(default_factory=dict)
     changes: list[ChangeRecord] = field(default_factory=list)
     ingestion: Ingestion | None = None
@@ -33,6 +35,11 @@ class RunLog:
         """Take over what an interrupted run has left in the journal."""
         if self.journal is not None:
             self._replay(self.journal.lines)
+
+    @classmethod
+    def open(cls, path: Path, config: Mapping[str, Any], *, resume: bool) -> Self:
+        """A log with a journal at ``path``; see :class:`Journal` for what is raised."""
+        return cls(Journal(path, config, resume=resume, parse=read_entry))
 
     def keep(self, record: Record) -> None:
         """Keep an answer."""
@@ -93,21 +100,21 @@ class RunLog:
         if self.journal is not None:
             self.journal.append(line)
 
-    def _replay(self, lines: Iterable[Mapping[str, Any]]) -> None:
-        for line in lines:
-            if "record" in line:
-                record = Record.from_wire(line["record"])
-                self.records[record.key] = record
-            elif "change" in line:
-                self.changes.append(ChangeRecord.from_wire(line["change"]))
-            elif "ingestion" in line:
-                self.ingestion = Ingestion.from_wire(line["ingestion"])
-            elif "sessionIngestion" in line:
-                self.session_ingestion = Ingestion.from_wire(line["sessionIngestion"])
-            elif "load" in line:
-                self.load = line["load"]
-            elif "restart" in line:
-                self._forget(line["restart"])
-            elif "retry" in line:
-                for case_id, turn in line["retry"]:
-                    self.records.pop((case_id, turn), None)
+    def _replay(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            match entry:
+                case Record():
+                    self.records[entry.key] = entry
+                case ChangeRecord():
+                    self.changes.append(entry)
+                case Seeding(ingestion, sessions=True):
+                    self.session_ingestion = ingestion
+                case Seeding(ingestion):
+                    self.ingestion = ingestion
+                case Load(figures):
+                    self.load = figures
+                case Restart(session):
+                    self._forget(session)
+                case Retry(keys):
+                    for key in keys:
+                        self.records.pop(key, None)

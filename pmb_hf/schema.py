@@ -9,7 +9,8 @@ resolve). :mod:`pmb_hf.parsing` reads their JSON, :mod:`pmb_hf.corpus` the files
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 BELIEFS_FILE = "beliefs.seed.json"
 CASES_FILE = "retrieval.cases.json"
@@ -49,6 +50,17 @@ class Belief:
     participants: tuple[str, ...] = ()
     relation_type: str | None = None
     subtype: str | None = None
+
+
+def belief_wire(belief: Belief) -> dict[str, Any]:
+    """A belief as a corpus file holds it; what is as by default is left out."""
+    wire: dict[str, Any] = {}
+    for field in fields(belief):
+        value = getattr(belief, field.name)
+        if value != field.default:
+            key = "_id" if field.name == "id" else field.name
+            wire[key] = list(value) if isinstance(value, tuple) else value
+    return wire
 
 
 @dataclass(frozen=True, slots=True)

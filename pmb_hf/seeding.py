@@ -6,10 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from time import perf_counter_ns
 
-from .asking import describe, elapsed_ms, status_of
+from .asking import elapsed_ms
+from .bulk import write_many
 from .context import is_live
+from .deadline import NO_DEADLINE, Deadline
 from .errors import ProviderError
-from .measured import ChangeRecord, Ingestion
+from .faults import describe, is_interrupt, named, status_of
+from .grow.source import Distractors
+from .measured import Bulk, ChangeRecord, Ingestion
 from .memories import memory_row
 from .providers.protocol import (
     AddRow,
@@ -17,6 +21,7 @@ from .providers.protocol import (
     supports_delete,
     supports_update,
     supports_wait,
+    told,
 )
 from .schema import Belief, Change
 from .states import changed_belief
@@ -29,13 +34,17 @@ UNSUPPORTED = "unsupported"
 class Seeder:
     """Writes to ``provider``; user ids get ``namespace`` in front.
 
-    With a ``ready_timeout_s`` of 0 nothing is waited for.
+    With a ``ready_timeout_s`` of 0 nothing is waited for. Nothing is begun, and
+    nothing waited for, after ``deadline``. ``distractors`` are written before the
+    seed: what is timed one by one then meets the store at its full size.
     """
 
     provider: Provider
     text_mode: str = "all"
     namespace: str = ""
     ready_timeout_s: float = 60.0
+    deadline: Deadline = NO_DEADLINE
+    distractors: Distractors | None = None
 
     def seed(self, beliefs: Iterable[Belief]) -> Ingestion:
         """Empty the store, write every belief, and wait until the last can be found.
@@ -46,31 +55,44 @@ class Seeder:
         Raises:
             ProviderError: If the reset or a write fails; names the belief.
             NotReadyError: If the last one was not visible in time.
+            OutOfTimeError: If the time for the run is up.
         """
         rows = [(self._row(belief), is_live(belief)) for belief in beliefs]
-        try:
+        with named("reset"):
             self.provider.reset()
-        except Exception as error:
-            raise ProviderError(f"reset failed: {describe(error)}") from error
         self._check_empty([row for row, _ in rows])
+        bulk = self._grow()
         times: list[tuple[str, float]] = []
-        for row, _ in rows:
+        for number, (row, _) in enumerate(rows):
+            self.deadline.check(f"with {number} of {len(rows)} beliefs written")
             started = perf_counter_ns()
-            try:
+            with named(f"add of belief {row['belief_id']}"):
                 self.provider.add(**row)
-            except Exception as error:
-                raise ProviderError(
-                    f"add of belief {row['belief_id']} failed: {describe(error)}"
-                ) from error
             times.append((row["belief_id"], elapsed_ms(started)))
         live = [row for row, is_there in rows if is_there] or [row for row, _ in rows]
-        visible = self._wait(live[-1]) if live else None
-        return Ingestion(tuple(times), visible)
+        visible = self._shown(live[-1]) if live else None
+        return Ingestion(tuple(times), visible, bulk)
+
+    def _grow(self) -> Bulk | None:
+        if self.distractors is None:
+            return None
+        rows = map(self._row, self.distractors.beliefs())
+        return write_many(self.provider, rows, self.distractors.recipe.count, self.deadline)
 
     def _check_empty(self, rows: Sequence[AddRow]) -> None:
-        check = getattr(self.provider, "check_empty", None)
+        check = told(self.provider, "check_empty")
         if callable(check):
-            check(rows=rows, timeout_s=self.ready_timeout_s)
+            with named("check_empty", ours=False):
+                check(rows=rows, timeout_s=self.deadline.cap(self.ready_timeout_s))
+
+    def _shown(self, row: AddRow) -> float | None:
+        """Wait for the last memory of the seed."""
+        try:
+            with named(f"wait_ready of belief {row['belief_id']}", ours=False):
+                return self._wait(row)
+        except ProviderError:
+            self.deadline.check("waiting for the beliefs to show")
+            raise
 
     def apply(
         self, store: dict[str, Belief], changes: Sequence[Change], case_id: str, turn_index: int
@@ -96,7 +118,9 @@ class Seeder:
             action = self._act(action, row)
             latency = elapsed_ms(started)
             visible = self._wait(row) if action != "none" else None
-        except Exception as error:  # noqa: BLE001 - recorded, whatever a provider raises
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
             status = status_of(error)
             said = describe(error)
         return ChangeRecord(
@@ -139,7 +163,9 @@ class Seeder:
             return None
         started = perf_counter_ns()
         self.provider.wait_ready(
-            belief_id=row["belief_id"], user_id=row["user_id"], timeout_s=self.ready_timeout_s
+            belief_id=row["belief_id"],
+            user_id=row["user_id"],
+            timeout_s=self.deadline.cap(self.ready_timeout_s),
         )
         return elapsed_ms(started)
 

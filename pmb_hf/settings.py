@@ -59,6 +59,21 @@ def at_least_one(name: str, value: int) -> int:
     return value
 
 
+def check_text(what: str, text: str) -> None:
+    """Refuse, before anything is measured, what could not be written into a report.
+
+    Raises:
+        InputError: If ``text`` holds half of a character, as broken bytes on a
+            command line do.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{what} holds what is no valid text ({text!a}); write it in UTF-8"
+        ) from error
+
+
 def runnable_parts(parts: Sequence[str], corpus: Corpus) -> tuple[str, ...]:
     """The chosen parts that the corpus has.
 

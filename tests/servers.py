@@ -403,13 +403,18 @@ SLOW = tuple(name for name, (status, _) in ATTACKS.items() if status == "timeout
 
 
 class Hostile:
-    """A raw server: the query of a search names what is done to the caller."""
+    """A raw server: the query of a search names what is done to the caller.
+
+    ``always`` says what is done to every call of a path, or of ``*`` for all.
+    """
 
     def __init__(self) -> None:
         self.stop = threading.Event()
         self.accepted = 0
         self.answers: dict[str, Attack] = {name: attack for name, (_, attack) in ATTACKS.items()}
         self.answers["two answers"] = _two_answers
+        self.always: dict[str, Attack] = {}
+        self.requests = 0
         self._sock = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port = self._sock.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
@@ -433,7 +438,9 @@ class Hostile:
                 body = json.loads(stream.read(length)) if length else {}
                 path = request.split()[1].decode()
                 wire = Wire(sock, path, self.stop, self.port)
-                attack = self.answers.get(body.get("query", ""))
+                self.requests += 1
+                always = self.always.get(path.partition("?")[0]) or self.always.get("*")
+                attack = always or self.answers.get(body.get("query", ""))
                 if attack is None:
                     wire.answer(OK_BODY if path == "/search" else b"{}")
                 else:

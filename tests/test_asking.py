@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pmb_hf.asking import Asker, BadAnswerError, Query, describe, merge_by_rank, resolve
+from pmb_hf.answers import BadAnswerError, merge_by_rank, resolve
+from pmb_hf.asking import Asker, Query
 from pmb_hf.errors import ProviderError
+from pmb_hf.faults import describe
 from pmb_hf.providers.controls import ScriptedProvider
 from pmb_hf.providers.protocol import Hit
 from pmb_hf.rules import RULES, SPEC

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -40,8 +41,28 @@ def test_lint_names_errors_and_ends_with_1(tmp_path: Path) -> None:
 
 def test_lint_of_official(upstream_dir: Path) -> None:
     done = pmb("data", "lint", "official", "--fixtures", upstream_dir, "--json")
-    assert done.json["corpus"] == "official"
-    assert done.code == int(not done.json["ok"])
+    view = done.json
+    assert (done.code, view["corpus"], view["ok"]) == (0, "official", True)
+    assert view["known"] == len(view["findings"])
+    assert any(finding["severity"] == "error" for finding in view["findings"])
+    told = good("data", "lint", "official", "--fixtures", upstream_dir).out
+    assert "They are known: these are upstream's files as it published them" in told
+
+
+def test_lint_of_an_altered_official_corpus_tolerates_nothing(
+    upstream_dir: Path, tmp_path: Path
+) -> None:
+    home = tmp_path / "fixtures"
+    shutil.copytree(upstream_dir / "fixtures", home)
+    cases = home / "retrieval.cases.json"
+    cases.write_bytes(cases.read_bytes() + b"\n")
+    done = pmb("data", "lint", "official", "--fixtures", home)
+    assert done.code == 1
+    assert "are known" not in done.out
+    view = pmb("data", "lint", "official", "--fixtures", home, "--json").json
+    assert (view["ok"], view["known"]) == (False, 0)
+    # By its path it is a corpus like any other.
+    assert pmb("data", "lint", upstream_dir / "fixtures").code == 1
 
 
 def test_fetch_from_a_copy(

@@ -173,6 +173,7 @@ def test_explain_with_a_report_marks_what_came(report: Path) -> None:
         "rank": 1,
         "score": told["relevant"][0]["score"],
         "fate": None,
+        "addedBy": None,
     }
     for line in (*told["relevant"], *told["dropped"]):
         assert view["beliefs"][line["beliefId"]]

@@ -79,3 +79,20 @@ def test_scoring_needs_the_standard_library_only() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize(
+    ("predictions", "references", "message"),
+    [
+        (None, [], "predictions must be rows, such as a list of mappings, not NoneType"),
+        ([], None, "references must be rows, such as a list of mappings, not NoneType"),
+        (5, [], "predictions must be rows, such as a list of mappings, not int"),
+        ("ab", [], "a prediction must be a row with named fields, not str"),
+        ([], {"case_id": "a"}, "a reference must be a row with named fields, not str"),
+    ],
+)
+def test_what_is_no_list_of_rows_is_one_clear_error(
+    predictions: Any, references: Any, message: str
+) -> None:
+    with pytest.raises(PredictionError, match=message):
+        pmb_hf.score(predictions, references)

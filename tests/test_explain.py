@@ -184,9 +184,19 @@ def test_participants_are_told_from_results(tiny: Corpus) -> None:
     _, told = explained(tiny, "c-impeller", "t-spare-impeller")
     assert [(line.belief_id, line.fate) for line in told.relevant] == [
         ("t-spare-impeller", ""),
-        ("t-engine", EXPANDED),
-        ("t-berth", EXPANDED),
+        ("t-engine", f"{EXPANDED} of t-spare-impeller, added by the harness"),
+        ("t-berth", f"{EXPANDED} of t-spare-impeller, added by the harness"),
     ]
+    assert [line.added_by for line in told.relevant] == [None, *["t-spare-impeller"] * 2]
+
+
+def test_noise_that_the_harness_added_names_the_relation(tiny: Corpus) -> None:
+    _, told = explained(tiny, "c-mooring", "t-anchor", "t-spare-impeller")
+    engine = next(line for line in told.relevant if line.belief_id == "t-engine")
+    assert (engine.mark, engine.wrong, engine.added_by) == ("unrelated", True, "t-spare-impeller")
+    _, told = explained(tiny, "c-mooring", "t-spare-impeller", "t-engine")
+    engine = next(line for line in told.relevant if line.belief_id == "t-engine")
+    assert (engine.added_by, engine.rank, engine.fate) == (None, 2, "")
 
 
 def test_missing_ones_and_other_failures(tiny: Corpus) -> None:

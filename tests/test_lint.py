@@ -15,10 +15,18 @@ from hypothesis import strategies as st
 from lint_faults import FAULTS, NEW, Fault, added, more, on_belief, on_session, on_turn, relevant
 
 import pmb_hf.lint as lint_package
-from pmb_hf import parsing
+from pmb_hf import context, parsing
 from pmb_hf.baselines import ideal_answer
 from pmb_hf.lint import ERROR, HOMES, WARNING, Finding, lint, lint_corpus, ok
-from pmb_hf.schema import BELIEFS_FILE, CASES_FILE, CORPUS_FILES, SESSIONS_FILE, Expect, Tier
+from pmb_hf.schema import (
+    BELIEFS_FILE,
+    CASES_FILE,
+    CORPUS_FILES,
+    SESSIONS_FILE,
+    Belief,
+    Expect,
+    Tier,
+)
 from pmb_hf.strict import Reader
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -66,6 +74,7 @@ def test_every_code_has_a_fault_and_a_line_in_the_documentation() -> None:
     assert quoted
     assert not [code for code in quoted if f"`{code}`" not in page]
     tested = {fault.code for fault in FAULTS}
+    tested |= {code for code in quoted if "distractor" in code}  # in test_lint_distractors.py
     assert quoted - tested <= {"no-directory", "unreadable-file", "cannot-pass"} | {
         "manifest",
         "readme-figure",
@@ -319,3 +328,31 @@ def test_faults_of_the_official_corpus(upstream_dir: Path) -> None:
     # Faults of form and intent, but what it asserts can be met.
     assert "cannot-pass" not in codes(found)
     assert not any(f.code.startswith("gold-") for f in found)
+
+
+def test_work_grows_with_the_corpus_and_not_with_its_square(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at = 0
+    counted = context.is_live
+
+    def spy(one: Belief) -> bool:
+        nonlocal looked_at
+        looked_at += 1
+        return counted(one)
+
+    monkeypatch.setattr("pmb_hf.context.is_live", spy)
+    work = []
+    for size in (100, 200, 400):
+        raw = files()
+        raw[BELIEFS_FILE] += [
+            belief(f"n-{i}", f"Berth {i} is taken.", superseded_by=f"n-{i + 1}")
+            | {"epistemic_status": "superseded"}
+            for i in range(size)
+        ] + [belief(f"n-{size}", "All berths are taken.")]
+        last = only(f"n-{size}")
+        raw[CASES_FILE] += [case(f"c-{i}", f"Who has berth {i}?", last) for i in range(size)]
+        looked_at = 0
+        assert lint(write(tmp_path / str(size), raw)) == []
+        work.append(looked_at)
+    assert work[2] - work[1] < 2.5 * (work[1] - work[0])

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import corpora
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -212,3 +213,36 @@ def test_ingestion_and_changes_survive_their_wire_form() -> None:
     assert Ingestion().to_wire()["meanPerBeliefMs"] is None
     change = ChangeRecord("s", 3, "b", "update", latency_ms=1.0)
     assert ChangeRecord.from_wire(json.loads(json.dumps(change.to_wire()))) == change
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "says"),
+    [
+        ("rules", ["spec"], "rules ['spec'] are not known"),
+        ("provenance.corpus", "native", "provenance: 'corpus' must be an object, not str"),
+        ("cases.0.repeats.latenciesMs", [None], "repeats.latenciesMs must be numbers of ms"),
+        ("load.errors", "x", "load.errors must be a whole number >= 0, not str 'x'"),
+        ("load.p95Ms", [5], "load.p95Ms must be a number of ms >= 0 or null"),
+        ("ingestion.visibleAfterMs", "x", "ingestion.visibleAfterMs must be a number of ms"),
+        ("ingestion.perBelief.0.latencyMs", None, "ingestion.perBelief[0].latencyMs must be a n"),
+        ("session.changes", {}, "session: 'changes' must be a list, not dict"),
+        ("session.changes.0.status", 5, "session.changes[0].status must be a word"),
+        ("session.changes.0.latencyMs", "x", "session.changes[0].latencyMs must be a number of"),
+    ],
+)
+def test_figures_of_a_wrong_type_are_named(
+    tmp_path: Path, path: str, value: object, says: str
+) -> None:
+    corpus, out = corpora.load(tmp_path / "corpus"), tmp_path / "r.json"
+    run("fts5", corpus, out=out, repeat=2, concurrency=2)
+    tree = json.loads(out.read_text(encoding="utf-8"))
+    assert parse_report(tree).records
+    *parts, last = [int(part) if part.isdecimal() else part for part in path.split(".")]
+    node: Any = tree
+    for part in parts:
+        node = node[part]
+    node[last] = value
+    with pytest.raises(ReportError) as caught:
+        parse_report(tree, where="r.json")
+    assert str(caught.value).startswith("r.json: ")
+    assert says in str(caught.value)

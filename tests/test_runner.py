@@ -24,7 +24,7 @@ from pmb_hf.errors import (
 from pmb_hf.measured import Record
 from pmb_hf.providers.fts5 import Fts5Provider
 from pmb_hf.providers.protocol import Hit
-from pmb_hf.report import judge
+from pmb_hf.report import Evaluation, judge
 from pmb_hf.report_json import report_json
 from pmb_hf.report_reader import read_report
 from pmb_hf.rules import RULES
@@ -46,6 +46,28 @@ class Faulty(Fts5Provider):
         if self.searches in self.faults:
             raise self.faults[self.searches]
         return super().search(query=query, user_id=user_id, scopes=scopes, limit=limit)
+
+
+class Clock:
+    """A clock for deadlines that only searches and writes move."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1000.0
+        monkeypatch.setattr("pmb_hf.deadline.monotonic", lambda: self.now)
+
+    def slow(self, search_s: float = 10.0, add_s: float = 0.0) -> Fts5Provider:
+        clock = self
+
+        class Slow(Fts5Provider):
+            def search(self, **asked: Any) -> Sequence[Hit]:
+                clock.now += search_s
+                return super().search(**asked)
+
+            def add(self, **row: Any) -> None:
+                clock.now += add_s
+                super().add(**row)
+
+        return Slow()
 
 
 @pytest.fixture(scope="module")
@@ -144,13 +166,100 @@ def test_a_stopped_run_asks_again_for_what_failed_in_the_end(tmp_path: Path) -> 
     assert [r.error for r in stopped.records if r.status != "ok"] == ["hiccup", *["down"] * 4]
 
 
-def test_a_run_has_an_end(tmp_path: Path) -> None:
+def test_a_run_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "report.json"
-    with pytest.warns(RunStoppedWarning, match="longer than 0 s"):
-        report = run("fts5", out=out, run_timeout_s=0.0)
-    assert report.provenance["stopped"] == "the run took longer than 0 s"
-    assert len(report.records) == 1
-    assert len(run("fts5", out=out, resume=True).records) == 89
+    with pytest.raises(ProviderError, match="nothing was measured: the run took longer than 0 s"):
+        run("fts5", out=out, run_timeout_s=0.0)
+    assert not list(tmp_path.iterdir())
+    clock = Clock(monkeypatch)
+    with pytest.warns(RunStoppedWarning, match="longer than 25 s"):
+        report = run(clock.slow(), out=out, run_timeout_s=25.0)
+    assert report.provenance["stopped"] == "the run took longer than 25 s"
+    assert len(report.records) == 2  # the warm-up took 10 s as well
+    assert len(run(clock.slow(), out=out, resume=True).records) == 89
+
+
+def test_an_end_is_looked_at_between_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    with pytest.warns(RunStoppedWarning, match="longer than 55 s"):
+        report = run(clock.slow(), run_timeout_s=55.0, repeat=100)
+    (record,) = report.records
+    assert clock.now == 1060.0  # the warm-up, the first time, and four times again
+    assert (len(record.repeats_ms), record.stable) == (4, True)
+
+
+def test_a_first_answer_that_took_all_the_time_tells_nothing_of_stability(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock(monkeypatch)
+    with pytest.warns(RunStoppedWarning, match="longer than 15 s"):
+        report = run(clock.slow(), run_timeout_s=15.0, repeat=5)
+    assert [(r.repeats_ms, r.stable) for r in report.records] == [((), None)]
+
+
+def test_an_end_is_looked_at_between_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock(monkeypatch)
+    with pytest.raises(ProviderError, match="longer than 25 s, with 3 of 35 beliefs written"):
+        run(clock.slow(add_s=10.0), out=tmp_path / "r.json", run_timeout_s=25.0)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_end_in_the_seed_of_the_sessions_keeps_the_cases(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, out = Clock(monkeypatch), tmp_path / "r.json"
+    with pytest.warns(RunStoppedWarning, match=r"longer than 355 s, with 1 of 35 beliefs"):
+        report = run(clock.slow(0.0, 10.0), out=out, run_timeout_s=355.0)
+    assert (len(report.cases), len(report.turns)) == (77, 0)
+    assert read_report(out).records == report.records
+    assert len(run(clock.slow(), out=out, resume=True).records) == 89
+
+
+def test_an_end_under_load_keeps_the_cases_and_load_is_measured_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, out = Clock(monkeypatch), tmp_path / "r.json"
+    asked = sum(r.limit is not None for r in run("fts5", parts=["retrieval"]).records)
+    limit = 10.0 * (1 + asked) + 25.0
+    with pytest.warns(RunStoppedWarning, match="asking several queries at once"):
+        report = run(clock.slow(), out=out, parts=["retrieval"], run_timeout_s=limit, concurrency=1)
+    assert (len(report.cases), report.load) == (77, None)
+    done = run(clock.slow(), out=out, parts=["retrieval"], resume=True, concurrency=1)
+    assert done.load is not None
+    assert done.load["searches"] == asked
+    assert done.records == report.records
+
+
+def test_scores_are_given_and_are_those_of_the_report(tmp_path: Path) -> None:
+    given: list[Evaluation] = []
+    report = run("fts5", out=tmp_path / "r.json", on_evaluation=given.append)
+    without = run("fts5", on_evaluation=given.append)
+    assert given[0] == judge(report, load_corpus("native"))
+    assert given[1] == judge(without, load_corpus("native"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"name": "\udcff"}, "name holds what is no valid text ('\\udcff'); write it in UTF-8"),
+        ({"namespace": "a\udcff"}, "namespace holds what is no valid text"),
+        ({"options": {"file": "\udcff"}}, "option 'file' holds what is no valid text"),
+        ({"options": {"\udcff": 5}}, "option '\\udcff' holds what is no valid text"),
+        ({"run_timeout_s": float("nan")}, "run_timeout_s must be a number of seconds, 0 or more"),
+        ({"run_timeout_s": -1.0}, "run_timeout_s must be a number of seconds, 0 or more, not -1"),
+        ({"ready_timeout_s": float("nan")}, "ready_timeout_s must be a number of seconds"),
+        ({"max_failures": 0}, "max_failures must be 1 or more, not 0"),
+    ],
+)
+def test_what_can_not_be_written_or_counted_is_told_at_once(
+    arguments: dict[str, Any], says: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError) as caught:
+        run("fts5", out=tmp_path / "r.json", **arguments)
+    assert says in str(caught.value)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_run_that_never_began_leaves_no_journal(tmp_path: Path) -> None:

@@ -64,11 +64,13 @@ def curve(
     """
     from ..curve_chart import check_format, picture
     from ..curves import curves
+    from ..files import check_place, write_atomically
     from ..report import judge
     from ..tables.text import clean
 
     if out is not None:
         check_format(out)
+        check_place(out)
     found = joined(reports)
     if len(found) > 1:
         raise InputError(
@@ -82,8 +84,7 @@ def curve(
     if out is not None:
         title = f"{report.provider} on {report.corpus_name}, rules {evaluation.rules.name}"
         content = picture(parts, clean(title, 100), out.suffix)
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_bytes(content)
+        write_atomically(out, content)
     if as_json:
         show_json(_view(report, evaluation, parts))
     else:

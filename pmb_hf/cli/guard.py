@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import traceback
@@ -103,7 +104,12 @@ def _misused(error: Any) -> int:
 
 
 def _be_tolerant() -> None:
-    """Let no character that a terminal's encoding lacks end a command."""
+    """Let no character that a terminal's encoding lacks end a command, and no output get lost."""
+    raw = getattr(sys.stdout, "buffer", None)
+    if isinstance(raw, io.RawIOBase):
+        # PYTHONUNBUFFERED is set. What a full disk does not take would then be dropped in silence.
+        whole = io.BufferedWriter(raw)
+        sys.stdout = io.TextIOWrapper(whole, encoding=sys.stdout.encoding, line_buffering=True)
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

@@ -44,7 +44,7 @@ def page(
     under the same rules stand side by side; upstream's retrieval and session
     reports of one provider are joined.
     """
-    from ..journal import write_atomically
+    from ..files import write_atomically
     from ..pages.page import render
 
     if any(out.resolve() == path.resolve() for path in reports):

@@ -48,6 +48,17 @@ def download_progress() -> Iterator[Download | None]:
         yield progress
 
 
+@contextmanager
+def row_progress(doing: str) -> Iterator[Callable[[int, int], None] | None]:
+    """What is called with rows done and rows in all."""
+    if not is_terminal():
+        yield None
+        return
+    with _bars("{task.completed:,.0f}/{task.total:,.0f}") as bars:
+        task = bars.add_task(doing, total=None, failed="")
+        yield lambda done, total: bars.update(task, completed=done, total=total)
+
+
 def _bars(counter: str) -> Bars:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn

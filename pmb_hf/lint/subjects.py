@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..context import Store
+from ..context import Snapshot, Store
 from ..expectations import expectation_of_case, expectation_of_turn
 from ..schema import CASES_FILE, SESSION_CATEGORY, SESSIONS_FILE, Belief, Change, Corpus, Session
 from ..states import Moment, apply, prerequisites, seed
@@ -41,7 +41,7 @@ def known_ids(corpus: Corpus) -> frozenset[str]:
 
 def case_subjects(corpus: Corpus, raw_files: Mapping[str, Any]) -> Iterator[Subject]:
     """Every single-turn case, against the seed."""
-    store, known = seed(corpus), known_ids(corpus)
+    store, known = Snapshot(seed(corpus)), known_ids(corpus)
     for n, case in enumerate(corpus.cases):
         yield Subject(
             where=spot(CASES_FILE, n, case.case_id),
@@ -151,15 +151,17 @@ def _change_findings(store: Store, change: Change, where: str) -> Iterator[Findi
 def supersession_cycles(store: Store) -> set[frozenset[str]]:
     """The rings of beliefs that supersede one another, each as the ids in it."""
     cycles = set()
+    followed: set[str] = set()  # each chain is followed once, however long it is
     for start in store:
         trail: dict[str, None] = {}
         here: str | None = start
-        while here is not None and here in store and here not in trail:
+        while here is not None and here in store and here not in trail and here not in followed:
             trail[here] = None
             here = store[here].superseded_by
         if here is not None and here in trail:
             ids = list(trail)
             cycles.add(frozenset(ids[ids.index(here) :]))
+        followed.update(trail)
     return cycles
 
 

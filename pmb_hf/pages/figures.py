@@ -329,6 +329,7 @@ def origin(panel: Panel) -> Markup:
     rows = [
         ("provider", report.provider if report.provider.strip() else panel.label),
         ("corpus", f"{report.corpus_name} {(report.corpus_sha256 or '')[:12]}"),
+        ("distractors", None if report.among is None else str(report.among.get("count"))),
         ("rules", evaluation.rules.name),
         ("asked under", facts.get("runRules")),
         ("pmb-hf", facts.get("pmbHf")),

@@ -109,8 +109,11 @@ class Caller:
             result = self._attempt(call, content)
             if isinstance(result, Answer):
                 return result
-            if attempt == retries or not _may_repeat(call, result):
+            left = retries - attempt
+            if not left or not _may_repeat(call, result):
                 raise result
+            if (result.retry_after_s or 0.0) > left * MAX_WAIT_S:
+                raise _left_alone(result)
             self._count("retries")
             time.sleep(_pause(attempt, result.retry_after_s))
         raise AssertionError("a negative number of retries")
@@ -276,6 +279,16 @@ def _may_repeat(call: Call, failure: HttpFailure) -> bool:
     if call.repeat:
         return failure.passing
     return failure.unsent or failure.code in _NOT_TAKEN
+
+
+def _left_alone(failure: HttpFailure) -> HttpFailure:
+    """The same failure, with why it was not tried again: no attempt would come late enough."""
+    return type(failure)(
+        f"{failure}; it takes no call for {failure.retry_after_s:.0f} s, so it was not tried again",
+        code=failure.code,
+        retry_after_s=failure.retry_after_s,
+        passing=failure.passing,
+    )
 
 
 def _pause(attempt: int, retry_after_s: float | None) -> float:

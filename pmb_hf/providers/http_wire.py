@@ -11,12 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from ..errors import InputError
 from .http_errors import AnswerError, TooLargeError
-from .protocol import AddRow
-
-MAX_RESULTS = 10_000
-"""More results than this are no answer to a search that asks for a few."""
-MAX_ID = 512
-"""The longest id that is taken, in characters."""
+from .protocol import MAX_ID, MAX_RESULTS, AddRow
 
 _LINE = 200
 

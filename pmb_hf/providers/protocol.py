@@ -12,6 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypedDict, TypeGuard, runtime_checkable
 
+from ..faults import named
+
+MAX_RESULTS = 10_000
+"""More results than this are no answer to a search that asks for a few."""
+MAX_ID = 512
+"""The longest id that is taken, in characters."""
+
 
 class Hit(NamedTuple):
     """One result of a search. The place in the list is the rank.
@@ -81,7 +88,9 @@ class Provider(Protocol):
     ) -> Sequence[Hit]:
         """Return at most ``limit`` memories of ``user_id``, the best first.
 
-        A limit of 0 or less gives an empty sequence.
+        A limit of 0 or less gives an empty sequence. An answer with more than
+        `MAX_RESULTS` hits, or an id of more than `MAX_ID` characters, is refused
+        as ``too_large``.
         """
 
 
@@ -164,12 +173,21 @@ def supports_scopes(provider: object) -> bool:
     True unless the provider has an attribute ``supports_scopes`` that is
     False.
     """
-    return bool(getattr(provider, "supports_scopes", True))
+    return bool(told(provider, "supports_scopes", True))
 
 
 def _can(provider: object, method: str, flag: str) -> bool:
-    has_method = callable(getattr(provider, method, None))
-    return has_method and bool(getattr(provider, flag, True))
+    return callable(told(provider, method)) and bool(told(provider, flag, True))
+
+
+def told(provider: object, name: str, default: object = None) -> Any:
+    """Return an attribute of a provider, or ``default`` if it has none of that name.
+
+    Raises:
+        ProviderError: It is a property that raises; names it.
+    """
+    with named(f"reading `{name}` of {type(provider).__name__}", ours=False):
+        return getattr(provider, name, default)
 
 
 def add_all(provider: Provider, rows: Iterable[AddRow]) -> None:
@@ -183,14 +201,15 @@ def add_all(provider: Provider, rows: Iterable[AddRow]) -> None:
 
 def provider_version(provider: object) -> str | None:
     """Return the provider's ``version``, or None if it tells none."""
-    version = getattr(provider, "version", None)
+    version = told(provider, "version")
     return version if isinstance(version, str) else None
 
 
 def provider_options(provider: object) -> dict[str, object]:
     """Return a copy of the provider's effective ``options`` ({} if none)."""
-    options = getattr(provider, "options", None)
-    return dict(options) if isinstance(options, Mapping) else {}
+    options = told(provider, "options")
+    with named(f"reading `options` of {type(provider).__name__}", ours=False):
+        return dict(options) if isinstance(options, Mapping) else {}
 
 
 def close(provider: object) -> None:
@@ -225,12 +244,16 @@ class ProviderInfo:
     Attributes:
         name: What `create` takes.
         summary: One sentence.
-        state: "built in" (needs nothing more), "installed" (its package is
-            here), "installable" (its package is missing) or "hidden" (another
-            provider has the name).
+        state: "built in" (needs nothing more), "installed" (its package or its
+            environment is here), "installable" (both are missing), "needs a
+            service", "needs a key", or "hidden" (another provider has the name).
         extra: The extra of this package that brings what it needs, or None.
         options: The options it declares; a provider of another package
             declares none here.
+        environment: The isolated environment that it can run in, or None.
+        version: The version of its package that would run, if that is known.
+        hint: What to do to get from ``state`` to a run, or None.
+        live: Whether it was ever run against the real system.
     """
 
     name: str
@@ -238,3 +261,7 @@ class ProviderInfo:
     state: str
     extra: str | None = None
     options: tuple[Option, ...] = ()
+    environment: str | None = None
+    version: str | None = None
+    hint: str | None = None
+    live: bool = True

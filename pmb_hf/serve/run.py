@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import signal
 import socket
@@ -16,10 +17,20 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 
 from ..errors import InputError, ProviderTimeoutError
-from ..providers.protocol import close
+from ..providers.protocol import (
+    Provider,
+    close,
+    provider_options,
+    provider_version,
+    supports_delete,
+    supports_scopes,
+    supports_update,
+    supports_wait,
+)
 from ..providers.registry import create
 from .app import make_app
 from .guard import BODY_LIMIT
+from .token import TokenGuard
 from .worker import Worker
 
 if TYPE_CHECKING:
@@ -28,6 +39,8 @@ if TYPE_CHECKING:
 DEFAULT_PORT = 8080
 STOP_S = 5
 """How long requests that are still running may take when the server is told to stop."""
+HEAD_LIMIT = 64 * 1024
+"""The largest head of a request, in bytes."""
 CLOSE_S = 10
 """How long the provider may take to close."""
 
@@ -40,6 +53,8 @@ def serve(
     port: int = DEFAULT_PORT,
     body_limit: int = BODY_LIMIT,
     announce: Callable[[str], None] | None = None,
+    token: str | None = None,
+    details: bool = False,
 ) -> None:
     """Serve a registered provider until SIGINT or SIGTERM, then close it.
 
@@ -53,6 +68,9 @@ def serve(
         announce: Gets one line of JSON once the server listens:
             ``{"event": "listening", "provider", "url", "host", "port"}``. By
             default the line goes to standard output.
+        token: Refuse requests without the header ``Authorization: Bearer TOKEN``.
+        details: Say in that line also the provider's ``version``, ``options``
+            and what it ``can`` do.
 
     Raises:
         UnknownNameError: There is no such provider.
@@ -65,10 +83,13 @@ def serve(
     system = worker.submit(partial(create, provider, options)).result()
     try:
         app = make_app(system, name=provider, body_limit=body_limit, worker=worker)
+        if token is not None:
+            app.add_middleware(TokenGuard, token=token)
+        more = worker.submit(partial(_details, system)).result() if details else {}
         with closing(_listen(host, port)) as sock:
             server = _server(app)
             with _stopped_by_signals(server):
-                (announce or _print)(_line(provider, sock))
+                (announce or _print)(_line(provider, sock, more))
                 server.run(sockets=[sock])
     finally:
         try:
@@ -100,6 +121,22 @@ def running(app: FastAPI, *, host: str = "127.0.0.1", port: int = 0) -> Iterator
             thread.join()
 
 
+@contextmanager
+def serving(provider: str, options: Mapping[str, object] | None = None) -> Iterator[str]:
+    """Serve a registered provider on loopback and give its URL; it is closed at the end.
+
+    Raises:
+        PmbError: It can't be created or closed; see `serve`.
+    """
+    worker = Worker()
+    system = worker.submit(partial(create, provider, options)).result()
+    try:
+        with running(make_app(system, name=provider, worker=worker)) as url:
+            yield url
+    finally:
+        worker.submit(partial(close, system)).result()
+
+
 def _server(app: FastAPI) -> uvicorn.Server:
     return uvicorn.Server(
         uvicorn.Config(
@@ -108,6 +145,9 @@ def _server(app: FastAPI) -> uvicorn.Server:
             access_log=False,
             lifespan="off",
             ws="none",
+            # Of the two that uvicorn knows, only this one bounds what it keeps of a head.
+            http="h11",
+            h11_max_incomplete_event_size=HEAD_LIMIT,
             # Longer than a run is ever silent, so that its connection stays.
             timeout_keep_alive=120,
             timeout_graceful_shutdown=STOP_S,
@@ -126,7 +166,7 @@ def _listen(host: str, port: int) -> socket.socket:
         sock.bind((host, port))
         sock.listen(128)
         return sock
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, TypeError, ValueError) as error:
         sock.close()
         raise InputError(
             f"can't listen on {host} port {port} ({error}): choose another port, "
@@ -134,12 +174,35 @@ def _listen(host: str, port: int) -> socket.socket:
         ) from error
 
 
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches what listens on ``host``; false if it can't be told."""
+    try:
+        found = socket.getaddrinfo(host, None) if host else []
+        addresses = [ipaddress.ip_address(str(place[0]).partition("%")[0]) for *_, place in found]
+    except (OSError, ValueError):  # listening on it will fail as well, and say why
+        return False
+    return bool(addresses) and all(address.is_loopback for address in addresses)
+
+
 def _url(sock: socket.socket) -> str:
     host, port = sock.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _line(provider: str, sock: socket.socket) -> str:
+def _details(system: Provider) -> dict[str, Any]:
+    return {
+        "version": provider_version(system),
+        "options": provider_options(system),
+        "can": {
+            "update": supports_update(system),
+            "delete": supports_delete(system),
+            "wait": supports_wait(system),
+            "scopes": supports_scopes(system),
+        },
+    }
+
+
+def _line(provider: str, sock: socket.socket, more: Mapping[str, Any]) -> str:
     host, port = sock.getsockname()[:2]
     told = {
         "event": "listening",
@@ -147,6 +210,7 @@ def _line(provider: str, sock: socket.socket) -> str:
         "url": _url(sock),
         "host": host,
         "port": port,
+        **more,
     }
     return json.dumps(told)
 

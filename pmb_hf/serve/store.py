@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import Any, TypeVar
 
-from ..asking import describe
 from ..errors import NotReadyError, ProviderError
+from ..faults import describe
 from ..providers.protocol import (
     AddRow,
     Hit,
@@ -19,7 +19,7 @@ from ..providers.protocol import (
     supports_update,
     supports_wait,
 )
-from .bodies import AddBody, SearchBody
+from .bodies import AddBody, SearchBody, WaitBody
 
 T = TypeVar("T")
 
@@ -121,8 +121,8 @@ class Served:
             raise ProviderError(f"search must return a list of hits, not {type(hits).__name__}")
         return [_result(number, hit) for number, hit in enumerate(hits, 1)]
 
-    def wait(self, timeout_s: float) -> None:
-        """Return once everything written can be found.
+    def wait(self, body: WaitBody) -> None:
+        """Return once the named memory, or else everything written, can be found.
 
         A provider without ``wait_ready`` is taken to show a write at once, as a
         run in process takes it.
@@ -130,12 +130,13 @@ class Served:
         Raises:
             Refusal: 504 if something does not show within ``timeout_s`` seconds.
         """
-        provider = self._provider
+        provider, timeout_s = self._provider, body.timeout_s
         if not supports_wait(provider):
             self._unseen.clear()
             return
         deadline = monotonic() + timeout_s
-        for user_id, belief_id in list(self._unseen):
+        named = body.user_id, body.belief_id
+        for user_id, belief_id in [key for key in self._unseen if None in named or key == named]:
             left = max(deadline - monotonic(), 0.0)
             try:
                 provider.wait_ready(belief_id=belief_id, user_id=user_id, timeout_s=left)
