@@ -10,9 +10,10 @@ from .cuts import run_rules_of
 from .expectations import RetrievalKey
 from .report import Evaluation, Judged, Report
 
-RULES, CORPUS, RUN_RULES, RETURN_CAP, STATUSES, CASES, STOPPED = MARKS = (
+RULES, CORPUS, DISTRACTORS, RUN_RULES, RETURN_CAP, STATUSES, CASES, STOPPED = MARKS = (
     "rules",
     "corpus",
+    "distractors",
     "run rules",
     "return cap",
     "statuses",
@@ -61,6 +62,7 @@ def marks(a: Entry, b: Entry) -> list[Mark]:
     return [
         *_rules(a, b),
         *_corpus(a.report, b.report),
+        *_distractors(a.report, b.report),
         *_caps(a, b),
         *_statuses(a, b),
         *_cases(a, b),
@@ -103,6 +105,19 @@ def _corpus(a: Report, b: Report) -> Iterator[Mark]:
             )
     elif a.corpus_name != b.corpus_name:
         yield Mark(CORPUS, f"made on different corpora, {names}")
+
+
+def _distractors(a: Report, b: Report) -> Iterator[Mark]:
+    """Cases and right answers are the same, so that the figures tell what the store does."""
+    if a.among != b.among:
+        first, second = (_told_distractors(report) for report in (a, b))
+        yield Mark(DISTRACTORS, f"asked of stores of different size: {first} and {second}")
+
+
+def _told_distractors(report: Report) -> str:
+    if report.among is None:
+        return "no distractors"
+    return f"{report.among.get('count')} distractors of seed {report.among.get('seed')}"
 
 
 def _caps(a: Entry, b: Entry) -> Iterator[Mark]:

@@ -11,7 +11,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ._version import __version__
+from .errors import ProviderError
 from .schema import Corpus
+
+MAX_TOLD = 64 * 1024
+"""The most that a provider may tell of itself at a time, in bytes of JSON."""
 
 _GIT_TIMEOUT_S = 2.0
 _GIT_DESCRIBE = ("git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
@@ -26,6 +30,23 @@ def config_hash(config: Mapping[str, Any]) -> str:
     """SHA-256 of a configuration, whatever the order of its keys."""
     text = json.dumps(config, sort_keys=True, ensure_ascii=False, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def writable(value: object, what: str) -> Any:
+    """``value`` as it will be read back from a report's JSON.
+
+    Raises:
+        ProviderError: If JSON can't hold it, or it is too long; says ``what`` it is.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        size = len(text.encode())
+    except (TypeError, ValueError, RecursionError, AttributeError) as error:
+        said = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise ProviderError(f"{what} can't stand in a report: {said}"[:300]) from error
+    if size > MAX_TOLD:
+        raise ProviderError(f"{what} takes {size} bytes as JSON; at most {MAX_TOLD} are kept")
+    return json.loads(text)
 
 
 def git_commit() -> str | None:

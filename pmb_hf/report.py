@@ -17,12 +17,15 @@ from .expectations import RetrievalKey, expectations
 from .measured import ChangeRecord, Ingestion, Record
 from .provenance import corpus_identity
 from .records import CaseScore, Expectation, Rules
-from .rules import get_rules
-from .schema import Corpus
+from .rules import RULES, get_rules
+from .schema import Belief, Corpus
 from .scoring import failures, score_case
 from .summary import Summary, latency_ratio, summarize
+from .withheld import restored
 
 SCHEMA_VERSION = 1
+MAX_BYTES = 256 * 1024 * 1024
+"""The largest report that is written and read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,8 @@ class Report:
             and statuses are not known.
         stated: The summaries as they stand in the file, by part; what a
             published report says of itself.
+        distractors: Those that were returned, of the distractors that the run was
+            made among; without them they could not be told from unknown ids.
     """
 
     provider: str
@@ -56,6 +61,7 @@ class Report:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     upstream: bool = False
     stated: Mapping[str, Any] = field(default_factory=dict)
+    distractors: tuple[Belief, ...] = ()
 
     @property
     def cases(self) -> tuple[Record, ...]:
@@ -68,10 +74,21 @@ class Report:
         return tuple(record for record in self.records if record.turn_index is not None)
 
     @property
+    def run_rules(self) -> Rules:
+        """The rules of the run itself, which a report keeps when it is scored under others."""
+        return RULES.get(str(self.provenance.get("runRules")), RULES[self.rules])
+
+    @property
     def corpus_name(self) -> str:
         """Name of the corpus that was run; upstream's reports are on ``official``."""
         name = self.provenance.get("corpus", {}).get("name")
         return str(name) if name else "official"
+
+    @property
+    def among(self) -> Mapping[str, Any] | None:
+        """The recipe of the distractors that the run was made among, if there were any."""
+        found = self.provenance.get("corpus", {}).get("distractors")
+        return found if isinstance(found, Mapping) else None
 
     @property
     def corpus_sha256(self) -> str | None:
@@ -128,8 +145,9 @@ def judge(report: Report, corpus: Corpus, rules: str | Rules | None = None) -> E
     """
     chosen = get_rules(report.rules if rules is None else rules)
     check_corpus(report, corpus)
-    wanted = expectations(corpus)
-    judged = [_judge(record, wanted, chosen, report) for record in report.records]
+    wanted = expectations(replace(corpus, beliefs=corpus.beliefs + report.distractors))
+    records = restored(report.records, report.provenance, corpus, report.run_rules)
+    judged = [_judge(record, wanted, chosen, report) for record in records]
     seen = {record.key for record in report.records}
     parts = {turn is not None for _, turn in seen}
     missing = tuple(key for key in wanted if (key[1] is not None) in parts and key not in seen)
@@ -171,6 +189,8 @@ def _judge(
         )
     if record.category != expected.category:
         expected = replace(expected, category=record.category)
+    if report.among is not None:
+        expected = replace(expected, eligible=None)  # only the returned ones are known here
     got = record.retrieval(can_update=report.can_update)
     return Judged(
         record, expected, score_case(expected, got, rules), tuple(failures(expected, got))

@@ -14,8 +14,8 @@ from typing import Any
 from .diagnose import Diagnosis, count_table, diagnoses
 from .errors import ReportError
 from .measured import Record
-from .report import SCHEMA_VERSION, Evaluation, Judged, Report, judge
-from .schema import Corpus
+from .report import MAX_BYTES, SCHEMA_VERSION, Evaluation, Judged, Report, judge
+from .schema import Corpus, belief_wire
 from .summary import Summary, summarize_by_category
 
 
@@ -29,8 +29,18 @@ def report_json(report: Report, corpus: Corpus) -> str:
 
 
 def dump(tree: Mapping[str, Any]) -> str:
-    """Strict JSON with two spaces of indent and a final newline."""
-    return json.dumps(tree, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+    """Strict JSON with two spaces of indent and a final newline.
+
+    Raises:
+        ReportError: If it is larger than what can be read again.
+    """
+    text = json.dumps(tree, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+    if len(text) > MAX_BYTES // 4 and len(text.encode()) > MAX_BYTES:
+        raise ReportError(
+            f"the report takes {len(text.encode()) >> 20} MiB, more than the {MAX_BYTES >> 20} "
+            "that can be read again; let the provider return no more than it is asked for"
+        )
+    return text
 
 
 def report_tree(report: Report, evaluation: Evaluation, corpus: Corpus) -> dict[str, Any]:
@@ -64,6 +74,8 @@ def report_tree(report: Report, evaluation: Evaluation, corpus: Corpus) -> dict[
             session["ingestion"] = report.session_ingestion.to_wire()
         tree["session"] = session
     tree["diagnosis"] = count_table(tuple(found.values()))
+    if report.distractors:
+        tree["distractors"] = [belief_wire(belief) for belief in report.distractors]
     return tree
 
 

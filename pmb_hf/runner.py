@@ -6,27 +6,42 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import monotonic
 from typing import Any, NamedTuple
 
 from . import provenance
 from .asking import Asker, queries_of
 from .baselines import ideal_answers
+from .context import Snapshot
 from .corpus import load_corpus
-from .errors import InputError, ProviderError, RunStoppedWarning
-from .journal import Journal, write_atomically
+from .deadline import Deadline, OutOfTimeError, seconds
+from .errors import ProviderError, ResumeError, RunStoppedWarning
+from .faults import is_interrupt, named
+from .files import write_atomically
+from .grow.files import opened
+from .grow.recipe import Recipe
+from .grow.source import Distractors
 from .load import measure_load
 from .measured import Record
 from .memories import check_text_mode
-from .providers.protocol import Provider, close, provider_options, provider_version
+from .opening import made_for_run
+from .providers.protocol import Provider, told
 from .records import Rules
-from .report import Report
-from .report_json import report_json
+from .report import Evaluation, Report, judge
+from .report_json import dump, report_tree
 from .run_log import RunLog
-from .schema import Corpus
+from .schema import Belief, Corpus
 from .seeding import Seeder
+from .self_report import SelfReport
 from .session import SessionRunner
-from .settings import MAX_FAILURES, PARTS, Settings, at_least_one, known_rules, runnable_parts
+from .settings import (
+    MAX_FAILURES,
+    PARTS,
+    Settings,
+    at_least_one,
+    check_text,
+    known_rules,
+    runnable_parts,
+)
 from .states import keys_of, seed
 
 _WARM_UP = "warm up"
@@ -59,7 +74,9 @@ def run(
     run_timeout_s: float | None = None,
     repeat: int = 1,
     concurrency: int | None = None,
+    distractors: Distractors | Recipe | str | Path | None = None,
     progress: Callable[[Progress], None] | None = None,
+    on_evaluation: Callable[[Evaluation], None] | None = None,
 ) -> Report:
     """Run single-turn cases and sessions on ``provider`` and return the report.
 
@@ -79,57 +96,48 @@ def run(
         namespace: Put in front of every user id, to keep runs apart.
         ready_timeout_s: How long to wait, in seconds, until a write shows.
         max_failures: Stop after so many failed cases in a row.
-        run_timeout_s: Stop after so many seconds with what there is.
+        run_timeout_s: Stop after so many seconds with what there is. It is looked
+            at between calls; what bounds one call is the provider's own time-out.
         repeat: Ask each query so many times; the first answer counts, the others
             tell how the time spreads and whether the list is stable.
         concurrency: Ask the single-turn queries once more, so many at a time,
             and report throughput and latency apart.
+        distractors: Beliefs to fill the store with beside the corpus's: a recipe, or
+            a folder of `pmb data grow`. Cases and right answers stay the same.
         progress: Called after every case.
+        on_evaluation: Called with the scores of the finished report, which spares
+            judging it again.
 
     Returns:
         The report. ``provenance["stopped"]`` says why if it stopped early.
 
     Raises:
         InputError: If an argument is wrong, or a journal is in the way.
-        ProviderError: If the store can't be reset, seeded or shown.
+        ProviderError: If the store can't be reset, seeded or shown, or what the
+            provider says of itself can't stand in a report.
+        OSError: If report or journal can't be written.
     """
+    check_text("name", name or "")
+    check_text("namespace", namespace)
     loaded = corpus if isinstance(corpus, Corpus) else load_corpus(corpus, fixtures=fixtures)
+    among = opened(distractors, loaded)
     chosen, wanted = known_rules(rules), runnable_parts(parts, loaded)
-    system, label = _provider(provider, options, name)
-    settings = Settings(
-        rules=chosen,
-        parts=wanted,
-        text_mode=check_text_mode(text_mode or getattr(system, "text_mode", None) or "all"),
-        namespace=namespace,
-        ready_timeout_s=ready_timeout_s,
-        max_failures=max_failures,
-        run_timeout_s=run_timeout_s,
-        repeat=at_least_one("repeat", repeat),
-        concurrency=None if concurrency is None else at_least_one("concurrency", concurrency),
-    )
-    try:
-        return _Run(system, label, loaded, settings, progress).go(
-            None if out is None else Path(out), resume
+    with made_for_run(provider, options, name) as (system, label):
+        settings = Settings(
+            rules=chosen,
+            parts=wanted,
+            text_mode=check_text_mode(text_mode or told(system, "text_mode") or "all"),
+            namespace=namespace,
+            ready_timeout_s=seconds("ready_timeout_s", ready_timeout_s),
+            max_failures=at_least_one("max_failures", max_failures),
+            run_timeout_s=None
+            if run_timeout_s is None
+            else seconds("run_timeout_s", run_timeout_s),
+            repeat=at_least_one("repeat", repeat),
+            concurrency=None if concurrency is None else at_least_one("concurrency", concurrency),
         )
-    finally:
-        if isinstance(provider, str):
-            close(system)
-
-
-def _provider(
-    provider: str | Provider, options: Mapping[str, object] | None, name: str | None
-) -> tuple[Provider, str]:
-    if isinstance(provider, str):
-        from .providers.registry import create
-
-        return create(provider, options), name or provider
-    if options:
-        raise InputError("options are for providers given by name; set them on the object")
-    if not isinstance(provider, Provider):
-        raise InputError(
-            f"{type(provider).__name__} is no provider: it needs the methods reset, add and search"
-        )
-    return provider, name or type(provider).__name__
+        run_ = _Run(system, label, loaded, settings, among, progress, on_evaluation)
+        return run_.go(None if out is None else Path(out), resume)
 
 
 @dataclass(slots=True)
@@ -140,57 +148,110 @@ class _Run:
     name: str
     corpus: Corpus
     settings: Settings
+    distractors: Distractors | None
     progress: Callable[[Progress], None] | None
+    on_evaluation: Callable[[Evaluation], None] | None = None
     log: RunLog = field(default_factory=RunLog)
     stopped: str | None = None
     started_at: str = ""
-    began: float = field(default_factory=monotonic)
+    deadline: Deadline = field(init=False)
+    told: SelfReport = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.deadline = Deadline(self.settings.run_timeout_s)
+        self.told = SelfReport(self._seeder())
 
     def go(self, out: Path | None, resume: bool) -> Report:
         self.started_at = provenance.utc_now()
         self._arm()
         if out is not None:
             journal = out.with_name(out.name + ".journal")
-            self.log = RunLog(Journal(journal, self._config(), resume=resume))
+            self.log = RunLog.open(journal, self._config(self.told.identity), resume=resume)
         finished = False
         try:
-            if "retrieval" in self.settings.parts:
-                self._single_turn()
-            if "sessions" in self.settings.parts and self.stopped is None:
-                self._sessions()
+            self._check_log(out)
+            try:
+                if "retrieval" in self.settings.parts:
+                    self._single_turn()
+                if "sessions" in self.settings.parts and self.stopped is None:
+                    self._sessions()
+            except OutOfTimeError as error:
+                if not self.log.records:
+                    raise ProviderError(f"{self.name}: nothing was measured: {error}") from error
+                self._stop(str(error))
             report = self._report()
-            if out is not None:
-                write_atomically(out, report_json(report, self.corpus))
+            if out is not None or self.on_evaluation is not None:
+                self._finish(report, out)
             finished = self.stopped is None
         finally:
             self.log.close(finished=finished)
         return report
 
-    def _config(self) -> dict[str, Any]:
+    def _finish(self, report: Report, out: Path | None) -> None:
+        evaluation = judge(report, self.corpus)
+        if out is not None:
+            write_atomically(out, dump(report_tree(report, evaluation, self.corpus)))
+        if self.on_evaluation is not None:
+            self.on_evaluation(evaluation)
+
+    def _check_log(self, out: Path | None) -> None:
+        """Refuse a journal with answers to what the corpus does not ask."""
+        strange = self.log.records.keys() - set(keys_of(self.corpus))
+        if strange:
+            case_id, turn = min(strange, key=str)
+            shown = repr(case_id) + ("" if turn is None else f" turn {turn}")
+            raise ResumeError(
+                f"{out}.journal holds case {shown}, which is not in the corpus; "
+                "delete the file to start anew"
+            )
+
+    def _config(self, identity: Mapping[str, Any]) -> dict[str, Any]:
         return {
             "provider": self.name,
-            "providerVersion": provider_version(self.provider),
-            "options": provider_options(self.provider),
-            "corpus": provenance.corpus_identity(self.corpus),
+            **identity,
+            "corpus": self._store_identity(),
             **self.settings.wire(),
         }
 
+    def _store_identity(self) -> dict[str, Any]:
+        found = provenance.corpus_identity(self.corpus)
+        if self.distractors is not None:
+            found["distractors"] = self.distractors.recipe.to_wire()
+        return found
+
+    def _returned_distractors(self) -> tuple[Belief, ...]:
+        """Those that came back: what a report needs to tell what is wrong with them."""
+        if self.distractors is None:
+            return ()
+        records = self.log.records.values()
+        ids = {result.id for record in records for result in record.results or ()}
+        found = self.distractors.find(ids)
+        return tuple(found[belief_id] for belief_id in sorted(found))
+
     def _arm(self) -> None:
         """Give the answers to a provider that is a control and asks for them."""
-        arm = getattr(self.provider, "arm", None)
+        arm = told(self.provider, "arm")
         if callable(arm):
             prefix = self.settings.namespace
             answers = ideal_answers(self.corpus, self.settings.rules)
-            arm({(prefix + user, *rest): ids for (user, *rest), ids in answers.items()})
+            with named("arm", ours=False):
+                arm({(prefix + user, *rest): ids for (user, *rest), ids in answers.items()})
 
     def _asker(self) -> Asker:
         settings = self.settings
-        return Asker(self.provider, settings.rules, settings.namespace, settings.repeat)
+        return Asker(
+            self.provider, settings.rules, settings.namespace, settings.repeat, self.deadline
+        )
 
     def _seeder(self) -> Seeder:
         settings = self.settings
         return Seeder(
-            self.provider, settings.text_mode, settings.namespace, settings.ready_timeout_s
+            self.provider,
+            settings.text_mode,
+            settings.namespace,
+            settings.ready_timeout_s,
+            self.deadline,
+            self.distractors,
         )
 
     def _single_turn(self) -> None:
@@ -198,7 +259,7 @@ class _Run:
         wants_load = self.settings.concurrency is not None and self.log.load is None
         if not todo and not wants_load:
             return
-        store = seed(self.corpus)
+        store = Snapshot(seed(self.corpus))
         self.log.keep_ingestion(self._seeder().seed(store.values()))
         self._warm_up()
         asker = self._asker()
@@ -215,8 +276,9 @@ class _Run:
         user = self.settings.namespace + self.corpus.user_id
         try:
             self.provider.search(query=_WARM_UP, user_id=user, scopes=(_WARM_UP,), limit=1)
-        except Exception:  # noqa: BLE001 - a provider that fails will fail its cases
-            return
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
 
     def _sessions(self) -> None:
         runner = SessionRunner(self.corpus, self._asker(), self._seeder(), self.log.keep_change)
@@ -239,24 +301,26 @@ class _Run:
         self.log.keep(record)
         failed = self.log.failed_in_a_row
         if failed >= self.settings.max_failures:
-            self.stopped = f"{failed} cases failed in a row; the last: {record.error}"
             self.log.retry(list(self.log.records)[-failed:])
-        limit = self.settings.run_timeout_s
-        if self.stopped is None and limit is not None and monotonic() - self.began > limit:
-            self.stopped = f"the run took longer than {limit:g} s"
-        if self.stopped is not None:
-            said = f"{self.name}: the run stopped early: {self.stopped}"
-            warnings.warn(said, RunStoppedWarning, stacklevel=5)
+            self._stop(f"{failed} cases failed in a row; the last: {record.error}")
+        elif self.deadline.passed:
+            self._stop(str(self.deadline))
         if self.progress is not None:
             sessions = record.turn_index is not None
             part = "sessions" if sessions else "retrieval"
             self.progress(Progress(part, self.log.done(sessions=sessions), total, record))
 
+    def _stop(self, why: str) -> None:
+        self.stopped = why
+        said = f"{self.name}: the run stopped early: {why}"
+        warnings.warn(said, RunStoppedWarning, stacklevel=6)
+
     def _report(self) -> Report:
         log = self.log
         if not log.records:
             raise ProviderError(f"{self.name}: nothing was measured")
-        config = self._config()
+        config = self._config(self.told.identity_now())
+        refused = any(change.action == "none" for change in log.changes)
         return Report(
             provider=self.name,
             rules=self.settings.rules.name,
@@ -264,8 +328,10 @@ class _Run:
             ingestion=log.ingestion,
             session_ingestion=log.session_ingestion,
             changes=tuple(log.changes),
-            can_update=self._can_update(),
+            # A service may tell only when asked, and a resumed run may not ask again.
+            can_update=False if refused else self.told.can_update(),
             load=log.load,
+            distractors=self._returned_distractors(),
             provenance={
                 **provenance.environment(),
                 "corpus": config.pop("corpus"),
@@ -274,18 +340,7 @@ class _Run:
                 "startedAt": self.started_at,
                 "finishedAt": provenance.utc_now(),
                 "gitCommit": provenance.git_commit(),
-                "calls": _counts(self.provider),
+                "calls": self.told.counts(),
                 "stopped": self.stopped,
             },
         )
-
-    def _can_update(self) -> bool:
-        """A service may tell only when asked, and a resumed run may not ask again."""
-        refused = any(change.action == "none" for change in self.log.changes)
-        return not refused and self._seeder().update_action != "none"
-
-
-def _counts(provider: Provider) -> dict[str, Any] | None:
-    """What a provider counted of its own calls, for instance how ids were resolved."""
-    counts = getattr(provider, "counts", None)
-    return dict(counts) if isinstance(counts, Mapping) else None
