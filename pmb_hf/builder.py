@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -20,7 +20,7 @@ import datasets
 from datasets.builder import Key
 
 from .corpus import Corpus, load_corpus
-from .dataset_rows import CONFIGS, DEFAULT_CONFIG, PAIRS, SPLIT, STRINGS, Row, rows
+from .dataset_rows import CONFIGS, DEFAULT_CONFIG, PAIRS, SPLIT, STRINGS, Column, Row, rows
 
 NAME = "precisionmembench"
 """What the dataset is called in ``load_dataset``, on the Hub and in caches."""
@@ -50,7 +50,12 @@ class PrecisionMemBenchConfig(datasets.BuilderConfig):
 
 def features(config: str) -> datasets.Features:
     """The typed columns of ``config``; a list column keeps its type when it is empty."""
-    return datasets.Features({c.name: _feature(c.type) for c in CONFIGS[config].columns})
+    return typed(CONFIGS[config].columns)
+
+
+def typed(columns: Iterable[Column]) -> datasets.Features:
+    """The features that columns stand for."""
+    return datasets.Features({column.name: _feature(column.type) for column in columns})
 
 
 def _feature(kind: str) -> Any:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from . import assets
 from .corpus import load_corpus
 from .dataset_card import NATIVE, OFFICIAL, OWN, Content, data_file, render
-from .dataset_rows import CONFIGS, Row, rows
+from .dataset_rows import CONFIGS, Column, Row, rows
 from .errors import InputError
-from .journal import write_atomically
+from .files import write_atomically
 
 CARD, EVAL = "README.md", "eval.yaml"
 
@@ -45,7 +45,9 @@ def build(
             f"{out} holds {name}.py; `datasets` refuses to load such a folder: choose another one"
         )
     made = {config: rows(found, config) for config in CONFIGS}
-    content = {data_file(config): _parquet(config, made[config]) for config in CONFIGS}
+    content = {
+        data_file(name): parquet(config.columns, made[name]) for name, config in CONFIGS.items()
+    }
     sizes = {config: content[data_file(config)].memory for config in CONFIGS}
     origin = str(corpus) if corpus in (NATIVE, OFFICIAL) else OWN
     source = assets.find("dataset_script")
@@ -60,22 +62,24 @@ def build(
     return Built(out, written, {config: len(r) for config, r in made.items()}, found.sha256)
 
 
-class _Encoded(NamedTuple):
+class Encoded(NamedTuple):
+    """A parquet file's bytes, and the size of its table in memory."""
+
     data: bytes
     memory: int
 
 
-def _parquet(config: str, content: Sequence[Row]) -> _Encoded:
+def parquet(columns: Iterable[Column], content: Sequence[Row]) -> Encoded:
     """The file's bytes and the table's size in memory. No writer option depends on the machine."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from .builder import features
+    from .builder import typed
 
-    table = pa.Table.from_pylist(list(content), schema=features(config).arrow_schema)
+    table = pa.Table.from_pylist(list(content), schema=typed(columns).arrow_schema)
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="snappy", row_group_size=1000)
-    return _Encoded(sink.getvalue().to_pybytes(), table.nbytes)
+    return Encoded(sink.getvalue().to_pybytes(), table.nbytes)
 
 
 def _write(path: Path, data: bytes) -> Path:

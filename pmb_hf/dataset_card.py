@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .dataset_rows import CONFIGS, DEFAULT_CONFIG, PAIRS, SPLIT, STRINGS, Row
+from .dataset_rows import CONFIGS, DEFAULT_CONFIG, PAIRS, SPLIT, STRINGS, Config, Row
 from .errors import PmbError
 from .official import COMMIT, REPOSITORY
 from .records import PASS_KINDS
@@ -48,12 +48,14 @@ class Content(NamedTuple):
         origin: ``native``, ``official`` or ``own``.
         rows: The rows of each config.
         sizes: The size of each config in memory, in bytes.
+        configs: What the configs are.
     """
 
     corpus: Corpus
     origin: str
     rows: Mapping[str, Sequence[Row]]
     sizes: Mapping[str, int]
+    configs: Mapping[str, Config] = CONFIGS
 
 
 def data_file(config: str) -> str:
@@ -72,11 +74,16 @@ def render(template: str, content: Content) -> str:
         raise PmbError("the card's template has no front matter between two lines of ---")
     body = template[match.end() :]
     for name, text in _parts(content).items():
-        body = _renew(body, name, text)
+        body = renew(body, name, text)
     return f"---\n{front_matter(content)}\n---\n{body}"
 
 
-def _renew(body: str, name: str, text: str) -> str:
+def renew(body: str, name: str, text: str) -> str:
+    """``body`` with another ``text`` in its part ``name``.
+
+    Raises:
+        PmbError: If it has no such part.
+    """
     start, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
     before, found, rest = body.partition(start)
     _, closed, after = rest.partition(end)
@@ -137,7 +144,7 @@ def _info(name: str, content: Content) -> dict[str, Any]:
     # No download_size: the files' length depends on the version that writes them.
     return {
         "config_name": name,
-        "features": [_feature(c.name, c.type) for c in CONFIGS[name].columns],
+        "features": [_feature(c.name, c.type) for c in content.configs[name].columns],
         "splits": [{"name": SPLIT, "num_bytes": size, "num_examples": len(content.rows[name])}],
         "dataset_size": size,
     }
@@ -154,24 +161,25 @@ def _feature(name: str, kind: str) -> dict[str, Any]:
 def _parts(content: Content) -> dict[str, str]:
     return {
         "origin": f"{_ORIGINS[content.origin]}\n\nSHA-256 of the corpus: `{content.corpus.sha256}`",
-        "configs": _table(
+        "configs": markdown_table(
             ("config", "rows", "content"),
             (
-                (f"`{name}`", len(rows), CONFIGS[name].summary)
+                (f"`{name}`", len(rows), content.configs[name].summary)
                 for name, rows in content.rows.items()
             ),
         ),
         "categories": _categories([*content.rows["retrieval"], *content.rows["sessions"]]),
         "columns": "\n\n".join(
-            f"### {name}\n{_columns(name)}" for name in CONFIGS if name in content.rows
+            f"### {name}\n{_columns(config)}"
+            for name, config in content.configs.items()
+            if name in content.rows
         ),
     }
 
 
-def _columns(name: str) -> str:
-    columns = CONFIGS[name].columns
-    lines = ((f"`{c.name}`", c.type.replace("<", "\\<"), c.description) for c in columns)
-    return _table(("column", "type", "meaning"), lines)
+def _columns(config: Config) -> str:
+    lines = ((f"`{c.name}`", c.type.replace("<", "\\<"), c.description) for c in config.columns)
+    return markdown_table(("column", "type", "meaning"), lines)
 
 
 def _categories(rows: Sequence[Row]) -> str:
@@ -184,13 +192,14 @@ def _categories(rows: Sequence[Row]) -> str:
     sums = [sum(kinds[name, kind] for name in names) for kind in PASS_KINDS]
     lines.append(_counts("all", sums, asked.total()))
     header = ("category", "cases", *(kind.replace("_", " ") for kind in PASS_KINDS), "asked")
-    return _table(header, lines)
+    return markdown_table(header, lines)
 
 
 def _counts(name: str, kinds: Sequence[int], asked: int) -> tuple[object, ...]:
     return (name, sum(kinds), *kinds, asked)
 
 
-def _table(header: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
+def markdown_table(header: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
+    """A Markdown table; cells are taken as they are."""
     cells = [header, ["---"] * len(header), *lines]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in cells)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from .context import budget, is_live, room
+from .context import Snapshot, budget, is_live, room
 from .expectations import expectation_of_case, expectation_of_turn
 from .memories import memory_row
 from .rows import expectation_to_row
@@ -245,7 +245,7 @@ def _asked(
 
 
 def _retrieval(corpus: Corpus) -> Iterator[Row]:
-    store = seed(corpus)
+    store = Snapshot(seed(corpus))
     for case in corpus.cases:
         space = room(store, case.user_id, case.scope, case.max_beliefs)
         yield {

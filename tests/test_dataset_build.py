@@ -224,7 +224,7 @@ def test_a_folder_that_could_not_be_loaded_is_refused(tmp_path: Path) -> None:
 
 def test_a_file_in_the_way(tmp_path: Path) -> None:
     (tmp_path / "out").touch()
-    with pytest.raises(InputError, match="can't write the dataset"):
+    with pytest.raises(InputError, match="out is no directory"):
         build(tmp_path / "out")
 
 
