@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from .errors import MissingDependencyError, PredictionError
@@ -41,10 +41,18 @@ class Piece(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Some rows of one file; ``numbers`` are their places in it, from 1."""
+    """Some rows of one file.
+
+    Attributes:
+        path: The file.
+        numbers: The rows' places in it, from 1.
+        data: The rows as an Arrow record batch.
+        rows: The same as mappings.
+    """
 
     path: str
     numbers: Sequence[int]
+    data: Any
     rows: list[dict[str, Any]]
 
 
@@ -105,15 +113,33 @@ class ParquetSet:
                 pieces.append(Piece(file, tuple(groups)))
         return pieces
 
-    def batches(self, piece: Piece, columns: Sequence[str]) -> Iterator[Batch]:
-        """The rows of a piece with those of the columns that there are.
+    def whole_files(self) -> list[tuple[str, Piece]]:
+        """Each file with all its rows, and its path below the set's (its name if it is the set)."""
+        paths = [fragment.path for fragment in self._fragments]
+        root = PurePosixPath(_local(self.source.path))
+        return [
+            (
+                str(PurePosixPath(path).relative_to(root)) if path != str(root) else root.name,
+                Piece(file, tuple(group.id for group in self._row_groups(self._fragments[file]))),
+            )
+            for file, path in enumerate(paths)
+        ]
+
+    def own_columns(self, piece: Piece) -> list[str]:
+        """The columns that are in the file itself, not in its path."""
+        return list(self._fragments[piece.file].physical_schema.names)
+
+    def batches(self, piece: Piece, columns: Sequence[str] | None) -> Iterator[Batch]:
+        """The rows of a piece with those of the columns that there are; None for all.
 
         Raises:
             PredictionError: If the file is damaged or was written to meanwhile.
         """
         fragment = self._fragments[piece.file]
-        before = sum(g.num_rows for g in self._row_groups(fragment) if g.id < piece.row_groups[0])
-        wanted = [name for name in self.columns if name in {*columns, *self.source.where}]
+        first = min(piece.row_groups, default=0)
+        before = sum(g.num_rows for g in self._row_groups(fragment) if g.id < first)
+        named = self.columns if columns is None else {*columns, *self.source.where}
+        wanted = [name for name in self.columns if name in named]
         try:
             for batch in fragment.subset(row_group_ids=list(piece.row_groups)).to_batches(
                 schema=self.schema,
@@ -125,20 +151,21 @@ class ParquetSet:
             ):
                 numbers = range(before + 1, before + 1 + batch.num_rows)
                 before += batch.num_rows
-                yield self._batch(fragment.path, numbers, batch.to_pylist())
+                yield self._batch(fragment.path, numbers, batch)
         except self._failed as error:
             raise PredictionError(f"{fragment.path} can't be read: {error}") from error
 
-    def _batch(self, path: str, numbers: Sequence[int], rows: list[dict[str, Any]]) -> Batch:
-        where = self.source.where
+    def _batch(self, path: str, numbers: Sequence[int], data: Any) -> Batch:
+        where, rows = self.source.where, data.to_pylist()
         if not where:
-            return Batch(path, numbers, rows)
+            return Batch(path, numbers, data, rows)
         kept = [
-            (number, row)
-            for number, row in zip(numbers, rows, strict=True)
+            place
+            for place, row in enumerate(rows)
             if all(as_text(row[name]) == value for name, value in where.items())
         ]
-        return Batch(path, [number for number, _ in kept], [row for _, row in kept])
+        numbers, rows = [numbers[place] for place in kept], [rows[place] for place in kept]
+        return Batch(path, numbers, data.take(kept) if kept else data.slice(0, 0), rows)
 
     def _row_groups(self, fragment: Any) -> Sequence[Any]:
         try:
@@ -159,10 +186,14 @@ def is_set(path: str) -> bool:
     return path.startswith(HUB) or Path(path).is_dir()
 
 
+def _local(path: str) -> str:
+    return path.removeprefix(HUB).rstrip("/")
+
+
 def _place(path: str) -> tuple[str, Any]:
     if not path.startswith(HUB):
         return path, None
     from huggingface_hub import HfFileSystem
     from pyarrow.fs import FSSpecHandler, PyFileSystem
 
-    return path.removeprefix(HUB), PyFileSystem(FSSpecHandler(HfFileSystem()))
+    return _local(path), PyFileSystem(FSSpecHandler(HfFileSystem()))

@@ -11,6 +11,23 @@ from .errors import MissingDependencyError, PredictionError, UnknownNameError
 
 Row = dict[str, Any]
 
+
+class PlacedRow(Row):
+    """A row that knows its place in a file, as ``file line 3`` or ``file row 3``."""
+
+    __slots__ = ("place",)
+
+    def __init__(self, row: Mapping[str, Any], place: str) -> None:
+        """Take the fields, and where they stand."""
+        super().__init__(row)
+        self.place = place
+
+
+def place_of(row: object) -> str | None:
+    """Where a row stands, if it was read from a file."""
+    return row.place if isinstance(row, PlacedRow) else None
+
+
 CONFIGS = ("retrieval", "sessions")
 """The dataset configs whose rows can be references."""
 
@@ -62,14 +79,17 @@ def read_references(
 
 
 def _read_json(path: Path) -> list[Row]:
-    value = _parse(path.read_text(encoding="utf-8-sig"), str(path))
+    text = path.read_text(encoding="utf-8-sig")
+    if not text.strip():
+        raise PredictionError(f"{path} is empty; it must hold a list of rows")
+    value = _parse(text, str(path))
     if isinstance(value, dict) and "provider" in value and ("cases" in value or "session" in value):
         raise PredictionError(
             f"{path} is a report, not a list of predictions; see `pmb show` and `pmb rescore`"
         )
     if not isinstance(value, list):
         raise PredictionError(f"{path} must hold a list of rows, not {_kind(value)}")
-    return [_row(item, f"{path}: row {number}") for number, item in enumerate(value, 1)]
+    return [_row(item, f"{path} row {number}") for number, item in enumerate(value, 1)]
 
 
 def _read_lines(path: Path) -> list[Row]:
@@ -95,7 +115,7 @@ def _read_parquet(path: Path) -> list[Row]:
             rows: list[Row] = pyarrow.parquet.ParquetFile(file).read().to_pylist()
     except pyarrow.ArrowException as error:
         raise PredictionError(f"{path} is no Parquet file that can be read: {error}") from error
-    return rows
+    return [PlacedRow(row, f"{path} row {number}") for number, row in enumerate(rows, 1)]
 
 
 _READERS: Mapping[str, Callable[[Path], list[Row]]] = {
@@ -119,7 +139,7 @@ def _refuse_constant(name: str) -> None:
 def _row(value: Any, where: str) -> Row:
     if not isinstance(value, dict):
         raise PredictionError(f"{where} must be an object with named fields, not {_kind(value)}")
-    return value
+    return PlacedRow(value, where)
 
 
 def _kind(value: Any) -> str:

@@ -7,22 +7,25 @@ of parts add up to the tally of the whole (:class:`pmb_hf.summary.Tally`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from multiprocessing import get_context
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from .completeness import Key, Places, Run, Seen
 from .errors import PredictionError
-from .parquet_sets import ParquetSet, Piece, Source, as_text
+from .parquet_sets import Batch, ParquetSet, Piece, Source, as_text
 from .records import CaseScore, Expectation, Retrieval, RowError, Rules
 from .rows import expectation_from_row, near_misses, retrieval_from_row, row_key
 from .rules import get_rules
 from .scoring import score_case
 from .summary import Summary, Tally
+
+T = TypeVar("T")
 
 RUN_COLUMNS = ("run_id", "run")
 """Columns that tell runs apart without being named."""
@@ -101,6 +104,7 @@ class Part:
     left_out: int = 0
     near: int = 0
     examples: list[str] = field(default_factory=list)
+    folded: dict[Key, dict[str, str]] = field(default_factory=dict)
 
     def add(self, scores: Sequence[CaseScore], groups: Sequence[str]) -> None:
         """Take in scores, and the group of each if there are groups."""
@@ -164,23 +168,43 @@ def score_set(
             has already; if a run lacks a case. It names file, row, case and field.
         MissingDependencyError: If pyarrow is not installed.
     """
-    if workers < 1:
-        raise PredictionError(f"workers is {workers}: give 1 or more")
+    rows, job = prepare(source, references, rules=rules, run_column=run_column, by=by)
+    with on_processes(workers, job, score_piece, rows.pieces()) as parts:
+        return add_up(job, parts, on_missing)
+
+
+def prepare(
+    source: Source,
+    references: Iterable[Mapping[str, Any]],
+    *,
+    rules: str | Rules,
+    run_column: str | None = None,
+    by: str | None = None,
+) -> tuple[ParquetSet, Job]:
+    """Open a data set and say what is to be done with it; see `score_set`."""
     rows = ParquetSet(source)
-    job = Job(
+    return rows, Job(
         source=source,
         wanted=_wanted(references),
         rules=get_rules(rules),
         run_column=_run_column(rows, run_column),
         by=_column(rows, by),
     )
+
+
+def add_up(job: Job, parts: Iterable[Part], on_missing: str) -> Scored:
+    """What the parts of a data set come to together.
+
+    Raises:
+        PredictionError: As `score_set`.
+    """
     total = Part(Seen(job.places))
-    for part in _parts(job, rows.pieces(), workers):
+    for part in parts:
         total.merge(part, job.run_column)
     missing = _misses(job, total, on_missing)
     if not total.rows:
         what = "no rows of the parts that were asked for" if total.left_out else "no rows"
-        raise PredictionError(f"{source.path} holds {what}")
+        raise PredictionError(f"{job.source.path} holds {what}")
     return _scored(job, total, missing)
 
 
@@ -197,23 +221,39 @@ def score_piece(job: Job, rows: ParquetSet, piece: Piece) -> Part:
     """
     part = Part(Seen(job.places))
     columns = [*_COLUMNS, *filter(None, (job.run_column, job.by))]
-    folded: dict[Key, dict[str, str]] = {}
     for batch in rows.batches(piece, columns):
-        scores, groups = [], []
-        for number, row in zip(batch.numbers, batch.rows, strict=True):
-            try:
-                pair = _read(job, part, row)
-                if pair is None:
-                    continue
-                _note_near_misses(part, *pair, folded)
-            except RowError as error:
-                raise PredictionError(f"{batch.path}: row {number}: {error}") from error
-            scores.append(score_case(*pair, job.rules))
-            if job.by is not None:
-                groups.append(as_text(row.get(job.by)))
-        part.rows += len(scores)
-        part.add(scores, groups)
+        score_batch(job, part, batch)
     return part
+
+
+def score_batch(
+    job: Job, part: Part, batch: Batch
+) -> list[tuple[Expectation, Retrieval, CaseScore] | None]:
+    """Score a batch into ``part``.
+
+    Returns:
+        What was scored, row by row; None for a row of the part that was not asked for.
+
+    Raises:
+        PredictionError: As `score_set`.
+    """
+    scored: list[tuple[Expectation, Retrieval, CaseScore] | None] = []
+    groups = []
+    for number, row in zip(batch.numbers, batch.rows, strict=True):
+        try:
+            pair = _read(job, part, row)
+        except RowError as error:
+            raise PredictionError(f"{batch.path}: row {number}: {error}") from error
+        if pair is None:
+            scored.append(None)
+            continue
+        scored.append((*pair, score_case(*pair, job.rules)))
+        if job.by is not None:
+            groups.append(as_text(row.get(job.by)))
+    scores = [triple[2] for triple in scored if triple is not None]
+    part.rows += len(scores)
+    part.add(scores, groups)
+    return scored
 
 
 def _read(job: Job, part: Part, row: Mapping[str, Any]) -> tuple[Expectation, Retrieval] | None:
@@ -228,14 +268,14 @@ def _read(job: Job, part: Part, row: Mapping[str, Any]) -> tuple[Expectation, Re
     run = None if job.run_column is None else as_text(row.get(job.run_column))
     if part.seen.add(run, job.places.bits[key]):
         raise RowError(_repeated(run, key))
-    return expected, retrieval_from_row(row)
+    got = retrieval_from_row(row)
+    _note_near_misses(part, expected, got)
+    return expected, got
 
 
-def _note_near_misses(
-    part: Part, expected: Expectation, got: Retrieval, folded: dict[Key, dict[str, str]]
-) -> None:
+def _note_near_misses(part: Part, expected: Expectation, got: Retrieval) -> None:
     key = (expected.case_id, expected.turn_index)
-    for belief, near in near_misses(expected, got.relevant, folded.setdefault(key, {})):
+    for belief, near in near_misses(expected, got.relevant, part.folded.setdefault(key, {})):
         part.near += 1
         if len(part.examples) < _EXAMPLES:
             part.examples.append(f"case {_case(key)}: {belief!r} is not {near!r}")
@@ -249,28 +289,36 @@ def _start(job: Job) -> None:
     _worker = job, ParquetSet(job.source)
 
 
-def _work(piece: Piece) -> Part:
-    return score_piece(*_worker, piece)
+def _work(do: Callable[[Job, ParquetSet, T], Part], task: T) -> Part:
+    return do(*_worker, task)
 
 
-def _parts(job: Job, pieces: Sequence[Piece], workers: int) -> Iterator[Part]:
-    """What each piece comes to, in the order of the pieces."""
-    workers = min(workers, len(pieces))
+@contextmanager
+def on_processes(
+    workers: int, job: Job, do: Callable[[Job, ParquetSet, T], Part], tasks: Sequence[T]
+) -> Iterator[Iterator[Part]]:
+    """What each task comes to, in the order of the tasks; ``do`` is a function of a module.
+
+    Raises:
+        PredictionError: ``workers`` is less than 1, or a process died.
+    """
+    if workers < 1:
+        raise PredictionError(f"workers is {workers}: give 1 or more")
+    workers = min(workers, len(tasks))
     if workers <= 1:
         rows = ParquetSet(job.source)
-        yield from (score_piece(job, rows, piece) for piece in pieces)
+        yield (do(job, rows, task) for task in tasks)
         return
     # spawn: a fork of a process with Arrow's threads may hang.
-    with ProcessPoolExecutor(workers, get_context("spawn"), _start, (job,)) as pool:
-        try:
-            yield from pool.map(_work, pieces)
-        except BrokenProcessPool as error:
-            raise PredictionError(
-                f"{job.source.path}: a worker process ended; was it out of memory? "
-                "Try fewer --workers"
-            ) from error
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), _start, (job,))
+    try:
+        yield pool.map(partial(_work, do), tasks)
+    except BrokenProcessPool as error:
+        raise PredictionError(
+            f"{job.source.path}: a worker process ended; was it out of memory? Try fewer --workers"
+        ) from error
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _wanted(references: Iterable[Mapping[str, Any]]) -> dict[Key, Expectation]:

@@ -45,7 +45,22 @@ FixturesOption = Annotated[
         help="Upstream's fixtures, for the official corpus; else those of `pmb data fetch`.",
     ),
 ]
+DistractorsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--distractors",
+        metavar="DIR",
+        help="Distractors around the corpus, made by `pmb data grow`.",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print strict JSON instead of tables.")]
+
+
+def in_seconds(value: float | None) -> float | None:
+    """Callback of an option that takes seconds: refuses NaN and what is less than 0."""
+    if value is not None and not value >= 0:
+        raise typer.BadParameter(f"{value:g} is no number of seconds, 0 or more")
+    return value
 
 
 def examples(*lines: str) -> str:
@@ -71,8 +86,8 @@ def hint(word: str, known: Sequence[str]) -> str:
     return f"{meant}: {', '.join(known)}"
 
 
-def key_values(given: Sequence[str]) -> dict[str, str]:
-    """Options of a provider, each as ``key=value``.
+def key_values(given: Sequence[str], option: str = "--option") -> dict[str, str]:
+    """What was given by a repeated option, each time as ``key=value``.
 
     Raises:
         InputError: If one is not of that form, or a key is there twice.
@@ -81,9 +96,9 @@ def key_values(given: Sequence[str]) -> dict[str, str]:
     for item in given:
         key, equals, value = item.partition("=")
         if not equals or not key:
-            raise InputError(f"--option takes key=value, not {item!r}")
+            raise InputError(f"{option} takes key=value, not {item!r}")
         if key in found:
-            raise InputError(f"--option {key} is there twice")
+            raise InputError(f"{option} {key} is there twice")
         found[key] = value
     return found
 

@@ -18,7 +18,7 @@ from .options import (
     examples,
     known_rules,
 )
-from .output import note, show, show_json, write_text
+from .output import note, show, show_json
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -36,15 +36,11 @@ SHOW_EPILOG = examples(
     "pmb show retrieval.json session.json --rules spec --json",
 )
 EXPLAIN_EPILOG = examples(
+    "pmb explain",
     "pmb explain alias-caps",
     "pmb explain alias-caps reports/bm25.json",
     "pmb explain session-tour reports/bm25.json --turn 3",
 )
-RESCORE_EPILOG = examples(
-    "pmb rescore reports/bm25.json --rules upstream-2026-09 -o rescored.json",
-    "pmb rescore retrieval.json session.json --rules spec",
-)
-
 ReportFiles = Annotated[
     list[Path], typer.Argument(metavar="REPORT...", help="Report files, ours or upstream's.")
 ]
@@ -192,27 +188,20 @@ def _failures(made: Overview, bad: Sequence[Judged], most: int | None) -> list[R
 
 def joined(paths: Sequence[Path]) -> list[Report]:
     """The reports in ``paths``; upstream's two files of one provider are joined."""
-    from ..report import merge
+    from ..leaderboard.collect import joined as join
     from ..report_reader import read_report
 
-    found: list[Report] = []
-    for path in paths:
-        report = read_report(path)
-        keys = {record.key for record in report.records}
-        for number, other in enumerate(found):
-            same = report.upstream and other.upstream and other.provider == report.provider
-            if same and keys.isdisjoint(record.key for record in other.records):
-                found[number] = merge([other, report])
-                break
-        else:
-            found.append(report)
-    return found
+    return join(map(read_report, paths))
 
 
 def explain(
     case: Annotated[
-        str, typer.Argument(metavar="CASE", help="A case's id, or a beginning that only it has.")
-    ],
+        str | None,
+        typer.Argument(
+            metavar="[CASE]",
+            help="A case's id, or a beginning that only it has. Without it, all are listed.",
+        ),
+    ] = None,
     reports: Annotated[
         list[Path] | None, typer.Argument(metavar="[REPORT...]", help="What to compare.")
     ] = None,
@@ -226,7 +215,8 @@ def explain(
 ) -> None:
     """Explain one case: what it wants, why, and what came back.
 
-    Without a report, the case is one of the native corpus.
+    Without a report, the case is one of the native corpus. Without a case, the
+    ids of all cases and turns are listed, with category and query.
     """
     from ..corpus import load_corpus
     from ..explain import find
@@ -238,6 +228,9 @@ def explain(
         loaded = corpus_of(found[0], corpus, fixtures)
     else:
         loaded = load_corpus(corpus or "native", fixtures=fixtures)
+    if case is None:
+        _list_cases(loaded, as_json=as_json)
+        return
     chosen = None if rules is None else known_rules(rules)
     wanted = find(loaded, case, turn)
     answers = _answers(found, loaded, wanted, chosen)
@@ -248,6 +241,20 @@ def explain(
         show(subject_block(subject), *(answer_block(subject, a) for a in answers[subject.key]))
         if subject is not wanted[-1]:
             show("")
+
+
+def _list_cases(corpus: Corpus, *, as_json: bool) -> None:
+    from ..explain import subjects
+
+    found = list(subjects(corpus))
+    if as_json:
+        from .views import case_row
+
+        show_json({"corpus": corpus.name, "cases": [case_row(subject) for subject in found]})
+        return
+    from ..tables.lists import cases
+
+    show(cases(found))
 
 
 def _answers(
@@ -269,38 +276,3 @@ def _answers(
             else:
                 note(f"the report of {report.provider} lacks case {subject.case_id}")
     return found
-
-
-def rescore(
-    reports: ReportFiles,
-    rules: OwnRulesOption = None,
-    corpus: ReportCorpusOption = None,
-    fixtures: FixturesOption = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Default: standard output."),
-    ] = None,
-) -> None:
-    """Score a report again, from its stored ids.
-
-    The report is written in our form, also if it was one of upstream's.
-    Several files must be parts of one provider's run; they become one report.
-    The same input and rules give the same bytes.
-    """
-    from ..journal import write_atomically
-    from ..report import merge
-    from ..report import rescore as score_again
-    from ..report_json import report_json
-    from ..report_reader import read_report
-
-    report = merge([read_report(path) for path in reports])
-    loaded = corpus_of(report, corpus, fixtures)
-    chosen = report.rules if rules is None else known_rules(rules)
-    if report.upstream or chosen != report.rules:
-        report = score_again(report, loaded, chosen)
-    text = report_json(report, loaded)
-    if out is None:
-        write_text(text)
-    else:
-        write_atomically(out, text)
-        note(f"wrote {out}")

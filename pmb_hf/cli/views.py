@@ -26,6 +26,7 @@ def overview(
         "provider": report.provider,
         "corpus": report.corpus_name,
         "corpusSha256": report.corpus_sha256,
+        "distractors": report.among,
         "rules": evaluation.rules.name,
         "upstream": report.upstream,
         "canUpdate": report.can_update,
@@ -66,6 +67,19 @@ def failed(judged: Iterable[Judged]) -> list[dict[str, Any]]:
         }
         for j in judged
     ]
+
+
+def case_row(subject: Subject) -> dict[str, Any]:
+    """A case as a list shows it."""
+    return {
+        **_key(subject.key),
+        "category": subject.category,
+        "query": subject.query,
+        "userId": subject.user_id,
+        "scopes": list(subject.scopes),
+        "passKind": subject.expected.pass_kind,
+        "notInfluenced": subject.unreachable,
+    }
 
 
 def explanation(subject: Subject, answers: Sequence[Answer]) -> dict[str, Any]:
@@ -159,6 +173,7 @@ def _line(line: Line) -> dict[str, Any]:
         "rank": line.rank,
         "score": line.score,
         "fate": line.fate or None,
+        "addedBy": line.added_by,
     }
 
 
@@ -174,6 +189,10 @@ def provider(info: ProviderInfo) -> dict[str, Any]:
         "state": info.state,
         "summary": info.summary,
         "extra": info.extra,
+        "environment": info.environment,
+        "version": info.version,
+        "hint": info.hint,
+        "live": info.live,
         "options": [_option(option) for option in info.options],
     }
 

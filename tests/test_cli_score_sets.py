@@ -1,0 +1,95 @@
+"""``pmb score`` on data sets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from cli_kit import good, pmb
+
+from pmb_hf.prediction_files import read_references
+
+SCHEMA = pa.schema(
+    [
+        ("run_id", pa.string()),
+        ("provider", pa.string()),
+        ("case_id", pa.string()),
+        ("turn_index", pa.int64()),
+        ("relevant_beliefs", pa.list_(pa.string())),
+    ]
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs of both parts: one that is right, one that finds nothing."""
+    root = tmp_path_factory.mktemp("sets") / "runs"
+    root.mkdir()
+    for name, keep in (("right", True), ("nothing", False)):
+        rows: list[dict[str, Any]] = [
+            {
+                "run_id": name,
+                "provider": name,
+                "case_id": row["case_id"],
+                "turn_index": row.get("turn_index"),
+                "relevant_beliefs": row["gold"] if keep else [],
+            }
+            for config in ("retrieval", "sessions")
+            for row in read_references("native", config)
+        ]
+        pq.write_table(pa.Table.from_pylist(rows, SCHEMA), root / f"{name}.parquet")
+    return root
+
+
+def test_a_directory_of_runs(folder: Path) -> None:
+    done = good("score", folder, "--config", "all", "--by", "provider", "--workers", "2", "--json")
+    view = done.json
+    assert (view["rows"], view["runs"], view["missing"], view["left_out"]) == (178, 2, 0, 0)
+    assert view["groups"]["right"]["retrieval"]["mean_recall"] == 1
+    assert view["groups"]["nothing"]["sessions"]["mean_recall"] == 0
+    assert view["summaries"]["retrieval"]["cases"] == 154
+
+
+def test_the_tables(folder: Path) -> None:
+    done = good("score", folder, "--config", "all", "--by", "provider", columns=80)
+    assert max(map(len, done.out.splitlines())) <= 80
+    assert "178 rows of 2 runs" in done.err
+    for word in ("right", "nothing", "Alias", "sessions", "retrieval"):
+        assert word in done.out
+
+
+def test_one_part_of_one_run(folder: Path) -> None:
+    done = good("score", folder, "--where", "provider=right", "--json")
+    assert done.json["summaries"]["retrieval"]["cases"] == 77
+    assert "12 rows are of the other part; --config all" in done.err
+
+
+def test_a_file_with_a_run_column_is_a_set(folder: Path) -> None:
+    view = good("score", folder / "right.parquet", "--json").json
+    assert view["runs"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--cases"], "--cases shows the cases of one file"),
+        (["--where", "provider"], "--where takes key=value"),
+        (["--where", "provider=right", "--where", "provider=x"], "--where provider is there twice"),
+        (["--by", "nope"], "no column 'nope'"),
+        (["--config", "nope"], "no config 'nope'"),
+    ],
+)
+def test_wrong_use(folder: Path, arguments: list[str], said: str) -> None:
+    done = pmb("score", folder, *arguments)
+    assert done.code == 2
+    assert said in done.err
+
+
+def test_what_is_for_sets_alone(tmp_path: Path) -> None:
+    (tmp_path / "p.jsonl").write_text('{"case_id": "a", "relevant_beliefs": []}\n')
+    done = pmb("score", tmp_path / "p.jsonl", "--workers", "2")
+    assert done.code == 2
+    assert "are for Parquet data sets" in done.err
