@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pmb_hf.errors import InputError, ProviderError
-from pmb_hf.providers import bm25
+from pmb_hf.providers import tantivy_store
 from pmb_hf.providers.bm25 import Bm25Provider
 from pmb_hf.providers.protocol import AddRow
 
@@ -55,7 +55,7 @@ def test_repeated_words_of_a_query_count_once() -> None:
 
 
 def test_large_stores_replace_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bm25, "REBUILD_LIMIT", 0)
+    monkeypatch.setattr(tantivy_store, "REBUILD_LIMIT", 0)
     provider = Bm25Provider()
     provider.add_many([row(f"b-{i}", f"gull number {i}") for i in range(50)])
     provider.update(**row("b-3", "kelp"))
@@ -69,7 +69,7 @@ def test_large_stores_replace_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_equal_scores_across_many_segments_when_replaced_in_place(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(bm25, "REBUILD_LIMIT", 0)
+    monkeypatch.setattr(tantivy_store, "REBUILD_LIMIT", 0)
     provider = Bm25Provider()
     names = [f"b-{i}" for i in range(30)]
     for name in names:

@@ -79,6 +79,10 @@ class LexicalStore(ABC):
         self._lock = threading.RLock()
         self._closed = False
 
+    def share(self, book: RecordBook) -> None:
+        """Become a part of another store: it writes the book, this one only indexes."""
+        self._book = book
+
     @property
     def options(self) -> dict[str, object]:
         """The effective options, defaults included."""
