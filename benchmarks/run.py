@@ -15,8 +15,9 @@ PACKAGES = ("pmb-hf", "pytrec_eval-terrier", "ir_measures", "datasets", "evaluat
 
 
 def benchmarks() -> list[Path]:
-    """Every other script of this directory; a name that starts with _ is no script."""
-    return [p for p in sorted(HERE.glob("*.py")) if p.name[0] != "_" and p.name != "run.py"]
+    """The scripts of this directory that measure speed; a name that starts with _ is no script."""
+    others = {"run.py", "providers.py"}  # the last has a page of its own: docs/providers.md
+    return [p for p in sorted(HERE.glob("*.py")) if p.name[0] != "_" and p.name not in others]
 
 
 def section(script: Path) -> str:

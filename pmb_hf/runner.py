@@ -19,7 +19,7 @@ from .faults import is_interrupt, named
 from .files import write_atomically
 from .grow.files import opened
 from .grow.recipe import Recipe
-from .grow.source import Distractors
+from .grow.source import Distractors, bare
 from .load import measure_load
 from .measured import Record
 from .memories import check_text_mode
@@ -226,7 +226,7 @@ class _Run:
         records = self.log.records.values()
         ids = {result.id for record in records for result in record.results or ()}
         found = self.distractors.find(ids)
-        return tuple(found[belief_id] for belief_id in sorted(found))
+        return tuple(bare(found[belief_id]) for belief_id in sorted(found))
 
     def _arm(self) -> None:
         """Give the answers to a provider that is a control and asks for them."""
@@ -340,6 +340,7 @@ class _Run:
                 "startedAt": self.started_at,
                 "finishedAt": provenance.utc_now(),
                 "gitCommit": provenance.git_commit(),
+                "providerEnvironment": self.told.environment(),
                 "calls": self.told.counts(),
                 "stopped": self.stopped,
             },

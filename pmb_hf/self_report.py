@@ -50,6 +50,11 @@ class SelfReport:
         except ProviderError as error:
             return {"error": str(error)}
 
+    def environment(self) -> Any:
+        """The isolated environment that it runs in, and what that was made from; or ``None``."""
+        found = told(self.seeder.provider, "environment")
+        return writable(dict(found) if isinstance(found, Mapping) else None, "`environment`")
+
     def can_update(self) -> bool | None:
         """Whether it can change a memory; ``None`` if it can't tell any more."""
         return _or(lambda: self.seeder.update_action != "none", None)

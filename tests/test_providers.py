@@ -104,8 +104,10 @@ def oracle() -> Provider:
 
 
 # Those that find what was written, and all of them.
-STORES = {name: searchable(name) for name in ("bm25", "fts5", "everything")}
-ALL = {**STORES, "empty": searchable("empty"), "oracle": oracle}
+TEXT_STORES = ("bm25", "fts5", "vector", "hybrid", "everything")
+STORES = {name: searchable(name) for name in TEXT_STORES}
+NAME_STORES = {"structured": searchable("structured")}  # finds by names: test_structured.py
+ALL = {**STORES, **NAME_STORES, "empty": searchable("empty"), "oracle": oracle}
 
 
 @pytest.fixture(params=STORES)
@@ -313,9 +315,23 @@ def _shared(name: str) -> Any:
     return _SHARED[name]
 
 
-# --- the two engines --------------------------------------------------------------------------
+# --- the engines --------------------------------------------------------------------------
 
 ENGINES = ("bm25", "fts5")
+INDEXES = (*ENGINES, "vector", "hybrid")
+KEPT = (*ENGINES, "vector")
+
+
+@pytest.fixture(params=INDEXES)
+def index(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+@pytest.fixture(params=KEPT)
+def kept(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
 
 
 @pytest.fixture(params=ENGINES)
@@ -378,25 +394,25 @@ def test_active_filter(engine: str) -> None:
     assert find(active, query) == []
 
 
-def test_top_k_caps_below_the_limit(engine: str) -> None:
-    provider = seeded(engine, top_k=2)
+def test_top_k_caps_below_the_limit(index: str) -> None:
+    provider = seeded(index, top_k=2)
     assert len(find(provider, "the")) == 2
     assert len(find(provider, "the", limit=1)) == 1
     assert provider.options["top_k"] == 2
 
 
-def test_min_score_is_a_floor(engine: str) -> None:
-    hits = seeded(engine).search(query="kiln the", user_id=ANA, scopes=(HOME,), limit=20)
+def test_min_score_is_a_floor(index: str) -> None:
+    hits = seeded(index).search(query="kiln the", user_id=ANA, scopes=(HOME,), limit=20)
     assert len(hits) > 2
     floor = hits[1].score
-    above = seeded(engine, min_score=floor)
+    above = seeded(index, min_score=floor)
     kept = above.search(query="kiln the", user_id=ANA, scopes=(HOME,), limit=20)
     assert kept == [hit for hit in hits if hit.score >= floor]
     assert len(kept) < len(hits)
 
 
-def test_equal_scores_keep_the_order_of_insertion(engine: str) -> None:
-    provider = create(engine)
+def test_equal_scores_keep_the_order_of_insertion(index: str) -> None:
+    provider = create(index)
     names = [f"b-{(i * 37) % 100:02d}" for i in range(100)]
     for name in names:
         provider.add(**row(name, "same words here"))
@@ -407,8 +423,8 @@ def test_equal_scores_keep_the_order_of_insertion(engine: str) -> None:
     assert find(provider, "same", limit=100) == names
 
 
-def test_writes_are_batched_and_wait_ready_brings_them_in(engine: str) -> None:
-    provider: Any = create(engine)
+def test_writes_are_batched_and_wait_ready_brings_them_in(index: str) -> None:
+    provider: Any = create(index)
     provider.add(**BELIEFS[0])
     assert protocol.supports_wait(provider)
     provider.wait_ready(belief_id="b-kiln", user_id=ANA, timeout_s=1.0)
@@ -430,7 +446,7 @@ WRITES = st.lists(
 
 
 @given(writes=WRITES)
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", INDEXES)
 def test_answers_depend_on_what_is_stored_not_on_its_history(
     name: str, writes: list[tuple[str, str, str, str, str]]
 ) -> None:
@@ -460,28 +476,28 @@ def test_answers_depend_on_what_is_stored_not_on_its_history(
     protocol.close(fresh)
 
 
-def test_path_keeps_the_memories(engine: str, tmp_path: Path) -> None:
+def test_path_keeps_the_memories(kept: str, tmp_path: Path) -> None:
     path = str(tmp_path / "index")
-    first = seeded(engine, path=path)
+    first = seeded(kept, path=path)
     first.update(**row("b-kiln", "Sold the kiln", type="decision"))
     first.delete(belief_id="b-bees", user_id=ANA)
     asked: dict[str, Any] = {"query": "kiln bees", "user_id": ANA, "scopes": (HOME,), "limit": 9}
     expected = first.search(**asked)
     first.close()
-    second: Any = create(engine, {"path": path})
+    second: Any = create(kept, {"path": path})
     assert second.search(**asked) == expected
     assert second.options["path"] == path
     second.add(**row("b-late", "kiln kiln"))
     second.close()
-    third = create(engine, {"path": path})
+    third = create(kept, {"path": path})
     assert "b-late" in find(third, "kiln")
     third.reset()
     protocol.close(third)
-    assert find(create(engine, {"path": path}), "kiln") == []
+    assert find(create(kept, {"path": path}), "kiln") == []
 
 
-def test_path_needs_json_metadata(engine: str, tmp_path: Path) -> None:
-    provider = create(engine, {"path": str(tmp_path / "index")})
+def test_path_needs_json_metadata(kept: str, tmp_path: Path) -> None:
+    provider = create(kept, {"path": str(tmp_path / "index")})
     with pytest.raises(InputError, match=r"metadata of memory 'b-x' can't be kept on disk"):
         provider.add(**row("b-x", "kiln", bad=object()))
     with pytest.raises(InputError, match=r"metadata of memory 'b-x'"):
@@ -491,8 +507,8 @@ def test_path_needs_json_metadata(engine: str, tmp_path: Path) -> None:
     assert find(provider, "kiln") == ["b-y"]
 
 
-def test_closed_store_says_so(engine: str) -> None:
-    provider = seeded(engine)
+def test_closed_store_says_so(index: str) -> None:
+    provider = seeded(index)
     provider.close()
     provider.close()
     for call in (
@@ -583,11 +599,11 @@ def test_controls_take_no_options() -> None:
 def test_available_lists_all_and_declares_what_the_factories_take() -> None:
     infos = {info.name: info for info in available()}
     assert {"bm25", "fts5", "empty", "everything", "oracle", "scripted"} <= set(infos)
-    for name in ENGINES:
+    for name in (*INDEXES, "structured"):
         defaults = {option.name: option.default for option in infos[name].options}
         assert protocol.provider_options(create(name)) == defaults
     for spec in registry.BUILT_IN:
-        assert infos[spec.name].state == "built in"
+        assert infos[spec.name].state == spec.state
         assert spec.summary
         assert all(option.help for option in spec.options)
 

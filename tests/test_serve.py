@@ -542,8 +542,13 @@ def untimed(node: Any) -> Any:
     return {key: untimed(item) for key, item in node.items() if not timed.search(key)}
 
 
-@pytest.mark.parametrize("rules", RULES)
-@pytest.mark.parametrize("name", ["bm25", "fts5", "everything"])
+@pytest.mark.parametrize(
+    ("name", "rules"),
+    [
+        *((name, rules) for name in ("bm25", "fts5", "everything") for rules in RULES),
+        *((name, "spec") for name in ("vector", "hybrid", "structured")),
+    ],
+)
 def test_over_http_the_results_are_those_in_process(name: str, rules: str) -> None:
     corpus = load_corpus("native")
     inside = run(name, corpus, rules=rules)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pmb_hf.measured import Record
 from pmb_hf.report import Report
 from pmb_hf.tables.service import service_sentences
@@ -46,3 +48,10 @@ def test_load() -> None:
     assert list(service_sentences(report(load=down))) == [
         ("4 at a time: nothing answered, 3 errors.", True)
     ]
+
+
+@pytest.mark.parametrize("odd", ["x", [5], {"a": 1}, None, 1.5, True])
+def test_counts_that_are_none_are_left_out(odd: object) -> None:
+    calls = {"retries": odd, "resolved": {"id": odd, "metadata": 3, "none": odd}}
+    report = Report("x", "spec", (), provenance={"calls": calls})
+    assert list(service_sentences(report)) == [("Results were told apart 3 by metadata.", False)]

@@ -14,6 +14,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import math
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 
@@ -42,7 +43,17 @@ def available() -> list[ProviderInfo]:
     Loads none of them.
     """
     infos = [
-        ProviderInfo(spec.name, spec.summary, spec.state, spec.extra, spec.options)
+        ProviderInfo(
+            spec.name,
+            spec.summary,
+            spec.state,
+            spec.extra,
+            spec.options,
+            environment=spec.environment,
+            version=spec.version,
+            hint=spec.hint,
+            live=spec.live,
+        )
         for spec in BUILT_IN
     ]
     built_in = {spec.name for spec in BUILT_IN}
@@ -79,10 +90,32 @@ def create(name: str, options: Mapping[str, object] | None = None) -> Provider:
         if spec.name == name:
             values = convert_options(name, spec.options, given)
             _check_required(spec, values)
+            if spec.environment is not None and not spec.in_process:
+                return _create_isolated(spec, spec.environment, values)
             return _checked(name, spec.factory()(**values))
     if name in configured():
         return _create_configured(name, given)
     return _create_foreign(_find_foreign(name), given)
+
+
+def _create_isolated(spec: BuiltIn, name: str, values: Mapping[str, object]) -> Provider:
+    from .environments.child import INSIDE_ENV
+    from .environments.isolated import IsolatedProvider
+    from .environments.places import installed
+
+    wanted = spec.package or spec.needs
+    if os.environ.get(INSIDE_ENV):
+        raise MissingDependencyError(
+            f"provider {spec.name!r}: environment {name!r} lacks {wanted}: "
+            f"pmb providers install {name} --upgrade"
+        )
+    environment = installed(name)
+    if environment is None:
+        raise MissingDependencyError(
+            f"provider {spec.name!r} needs {wanted}: run `pmb providers install {name}`, which "
+            "makes an environment of its own for it, or install that package here."
+        )
+    return IsolatedProvider(environment, spec.name, values)
 
 
 def configured() -> list[str]:

@@ -112,9 +112,9 @@ def _read_routes(router: APIRouter, served: Served, call: Callable[..., Any]) ->
 
     @router.post("/wait", response_model=bodies.DoneAnswer, responses=_LATE)
     async def wait(body: WaitBody | None = None) -> Response:
-        """Answer once everything that was written can be found."""
-        timeout_s = (body or WaitBody()).timeout_s
-        await call(lambda: served.wait(timeout_s))
+        """Answer once everything that was written, or the memory that is named, can be found."""
+        asked = body or WaitBody()
+        await call(lambda: served.wait(asked))
         return StrictJSON({"status": "ok"})
 
 

@@ -126,9 +126,11 @@ class DeleteBody(Body):
 
 
 class WaitBody(Body):
-    """How long to wait, in seconds."""
+    """How long to wait, in seconds, and for which memory; for all if none is named."""
 
     timeout_s: float = Field(default=60.0, ge=0, le=MAX_WAIT_S)
+    user_id: Id | None = None
+    belief_id: Id | None = Field(default=None, alias="beliefId")
 
 
 class AddAnswer(Body):

@@ -9,11 +9,12 @@ from rich.table import Table
 from rich.text import Text
 
 from ..doctor import Check
+from ..explain import Subject
 from ..lint import ERROR, Finding
 from ..measures import Measure
 from ..providers.protocol import Option, ProviderInfo
 from .cells import NONE
-from .layout import BAD, BOLD, DIM, GOOD, WARN, add_text, plain, table
+from .layout import BAD, BOLD, DIM, GOOD, WARN, add_text, plain, short, table
 from .text import clean, count_of
 
 
@@ -24,7 +25,7 @@ def providers(infos: Iterable[ProviderInfo]) -> Table:
     add_text(made, "what it does, and its options")
     for info in infos:
         about: list[RenderableType] = [plain(info.summary)]
-        about += [_install(info)] if info.state == "installable" else []
+        about += _remarks(info)
         if info.options:
             about.append(plain(", ".join(option.name for option in info.options), DIM))
         made.add_row(plain(info.name, BOLD), _state(info), Group(*about))
@@ -35,7 +36,7 @@ def provider(info: ProviderInfo) -> RenderableType:
     """One provider with its options, their defaults and what they are for."""
     head = plain(info.name, BOLD) + Text("  ") + _state(info)
     parts: list[RenderableType] = [head, plain(info.summary)]
-    parts += [_install(info)] if info.state == "installable" else []
+    parts += _remarks(info)
     if not info.options:
         return Group(*parts, Text("It declares no options.", style=DIM))
     options = table("Option")
@@ -47,11 +48,19 @@ def provider(info: ProviderInfo) -> RenderableType:
 
 
 def _state(info: ProviderInfo) -> Text:
-    return plain(info.state, WARN if info.state == "installable" else DIM)
+    done = info.state in {"built in", "installed", "hidden"}
+    text = plain(info.state, DIM if done else WARN)
+    if info.version is not None:
+        text.append(f" {clean(info.version)}", DIM)
+    return text
 
 
-def _install(info: ProviderInfo) -> Text:
-    return plain(f"pip install 'pmb-hf[{info.extra}]'" if info.extra else "not installed", WARN)
+def _remarks(info: ProviderInfo) -> list[Text]:
+    """What to do before it can be run, and what is not known of it."""
+    remarks = [] if info.hint is None else [plain(info.hint, WARN)]
+    if info.state == "installable" and info.hint is None:
+        remarks.append(plain("not installed", WARN))
+    return remarks if info.live else [*remarks, plain("not run live", WARN)]
 
 
 def _default(option: Option) -> str:
@@ -78,8 +87,23 @@ def measures(items: Iterable[Measure]) -> Table:
     return made
 
 
-def findings(found: Sequence[Finding], name: str) -> RenderableType:
-    """Every finding of the linter with its place, errors first, and how many there are."""
+def cases(found: Iterable[Subject]) -> Table:
+    """Id, category and query of each case and turn."""
+    made = table("Case")
+    add_text(made, "category")
+    add_text(made, "query")
+    for subject in found:
+        turn = "" if subject.turn_index is None else f" --turn {subject.turn_index}"
+        query = short(subject.query) if subject.query.strip() else Text("(blank)", style=DIM)
+        made.add_row(plain(subject.case_id + turn, BOLD), plain(subject.category, DIM), query)
+    return made
+
+
+def findings(found: Sequence[Finding], name: str, *, known: int = 0) -> RenderableType:
+    """Every finding of the linter with its place, errors first, and how many there are.
+
+    The first ``known`` of them are upstream's own faults, which are tolerated.
+    """
     parts: list[RenderableType] = []
     for finding in sorted(found, key=lambda f: f.severity != ERROR):
         head = Text(finding.severity, style=BAD if finding.severity == ERROR else WARN)
@@ -88,7 +112,16 @@ def findings(found: Sequence[Finding], name: str) -> RenderableType:
         parts += [head, Text("  ") + plain(finding.message)]
     errors = sum(finding.severity == ERROR for finding in found)
     tally = f"{count_of(errors, 'error')}, {count_of(len(found) - errors, 'warning')}"
-    parts.append(Text(f"{clean(name)}: {tally}", style=BAD if errors else ""))
+    new = [finding for finding in found[known:] if finding.severity == ERROR]
+    parts.append(Text(f"{clean(name)}: {tally}", style=BAD if new else ""))
+    if known:
+        which = "They" if known == len(found) else f"{known} of them"
+        parts.append(
+            Text(
+                f"{which} are known: these are upstream's files as it published them, and they "
+                "are read and scored as they are. There is nothing to mend here."
+            )
+        )
     return Group(*parts)
 
 

@@ -24,18 +24,24 @@ def service_sentences(report: Report) -> Iterable[tuple[str, bool]]:
 
 
 def _calls(calls: Mapping[str, Any]) -> Iterable[tuple[str, bool]]:
-    retries = calls.get("retries")
+    retries = _whole(calls.get("retries"))
     if retries:
         yield f"{count_of(retries, 'call')} had to be made again.", True
     resolved = calls.get("resolved")
     if not isinstance(resolved, Mapping):
         return
     names = {"id": "by id", "metadata": "by metadata", "stored": "by the id that add gave"}
-    told = [f"{resolved[key]:,} {name}" for key, name in names.items() if resolved.get(key)]
+    counts = {key: _whole(resolved.get(key)) for key in (*names, "none")}
+    told = [f"{counts[key]:,} {name}" for key, name in names.items() if counts[key]]
     if told:
         yield f"Results were told apart {', '.join(told)}.", False
-    if resolved.get("none"):
-        yield f"{count_of(resolved['none'], 'result')} came without an id that is known.", True
+    if counts["none"]:
+        yield f"{count_of(counts['none'], 'result')} came without an id that is known.", True
+
+
+def _whole(value: object) -> int:
+    """A count as a provider told it; 0 for what is no count."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def _repeats(records: Sequence[Record]) -> Iterable[tuple[str, bool]]:
