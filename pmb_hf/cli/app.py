@@ -8,17 +8,26 @@ import typer
 
 from .._version import __version__
 from . import (
+    board,
     comparing,
     corpus_tools,
     curve,
     data,
+    exporting,
+    growing,
     installing,
     lists,
     page,
+    providers,
+    publishing,
     reporting,
+    rescoring,
     running,
+    scaling,
     scoring,
     services,
+    submitting,
+    sweeping,
 )
 from .guard import GuardedGroup
 from .options import examples
@@ -62,18 +71,26 @@ def root(
 app.command("run", epilog=running.EPILOG)(running.run)
 app.command("show", epilog=reporting.SHOW_EPILOG)(reporting.show_reports)
 app.command("explain", epilog=reporting.EXPLAIN_EPILOG)(reporting.explain)
+app.command("scale", epilog=scaling.EPILOG)(scaling.scale)
+app.command("sweep", epilog=sweeping.EPILOG)(sweeping.sweep)
 app.command("score", epilog=scoring.EPILOG)(scoring.score)
 app.command("curve", epilog=curve.EPILOG)(curve.curve)
 app.command("compare", epilog=comparing.EPILOG)(comparing.compare)
 app.command("report", epilog=page.EPILOG)(page.page)
-app.command("rescore", epilog=reporting.RESCORE_EPILOG)(reporting.rescore)
+app.command("rescore", epilog=rescoring.EPILOG)(rescoring.rescore)
+app.command("push", epilog=publishing.EPILOG)(publishing.push)
+app.command("export", epilog=exporting.EXPORT_EPILOG)(exporting.export)
+app.command("leaderboard", epilog=exporting.LEADERBOARD_EPILOG)(exporting.leaderboard)
 app.command("doctor", epilog=services.DOCTOR_EPILOG)(services.doctor)
 app.command("serve", epilog=services.SERVE_EPILOG)(services.serve)
 app.command("install", epilog=installing.EPILOG)(installing.install)
+app.command("space", epilog=board.EPILOG)(board.space)
 data.app.command("new", epilog=corpus_tools.NEW_EPILOG)(corpus_tools.new)
+data.app.command("grow", epilog=growing.EPILOG)(growing.grow)
 data.app.command("from-log", epilog=corpus_tools.FROM_LOG_EPILOG)(corpus_tools.from_log)
 app.add_typer(data.app, name="data")
-app.command("providers", epilog=lists.PROVIDERS_EPILOG)(lists.providers)
+app.add_typer(submitting.app, name="submission")
+app.add_typer(providers.app, name="providers")
 app.command("measures", epilog=lists.MEASURES_EPILOG)(lists.measures)
 
 

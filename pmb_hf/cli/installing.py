@@ -18,7 +18,7 @@ def install(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Let the Hugging Face libraries find dataset and metric by name.
+    """Let datasets and evaluate find the benchmark by name.
 
     Then load_dataset("precisionmembench", "retrieval") and
     evaluate.load("precisionmembench") work from any directory, offline too.

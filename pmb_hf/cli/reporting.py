@@ -110,7 +110,7 @@ def show_reports(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what reports say: figures, categories, sessions, failures.
+    """Show figures, categories, sessions and failures of reports.
 
     Upstream's reports can be shown, too; its retrieval and session reports of
     one provider are joined.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,10 +13,12 @@ import typer
 from ..errors import CorpusError, InputError, ProviderError, RunStoppedWarning
 from .options import (
     CorpusOption,
+    DistractorsOption,
     FixturesOption,
     JsonOption,
     RulesOption,
     examples,
+    in_seconds,
     key_values,
     known_rules,
 )
@@ -50,6 +52,7 @@ def run(
     ] = None,
     corpus: CorpusOption = "native",
     fixtures: FixturesOption = None,
+    distractors: DistractorsOption = None,
     rules: RulesOption = "spec",
     parts: Annotated[
         str, typer.Option("--parts", metavar="PARTS", help="retrieval, sessions, or both.")
@@ -84,7 +87,10 @@ def run(
     ready_timeout: Annotated[
         float,
         typer.Option(
-            "--ready-timeout", metavar="S", min=0, help="Seconds until a write must show."
+            "--ready-timeout",
+            metavar="S",
+            callback=in_seconds,
+            help="Seconds until a write must show.",
         ),
     ] = 60.0,
     max_failures: Annotated[
@@ -94,7 +100,10 @@ def run(
     run_timeout: Annotated[
         float | None,
         typer.Option(
-            "--run-timeout", metavar="S", min=0, help="Seconds after which the run stops early."
+            "--run-timeout",
+            metavar="S",
+            callback=in_seconds,
+            help="Seconds after which the run stops early.",
         ),
     ] = None,
     repeat: Annotated[
@@ -130,7 +139,10 @@ def run(
     timeout: Annotated[
         float | None,
         typer.Option(
-            "--timeout", metavar="S", min=0, help="Seconds that a service has for a call."
+            "--timeout",
+            metavar="S",
+            callback=in_seconds,
+            help="Seconds that a service has for a call.",
         ),
     ] = None,
     honour_seed_delay: Annotated[
@@ -167,19 +179,16 @@ def run(
     """
     from ..gate import check, demand, parse_limit
     from ..junit import write_junit
-    from ..report import judge
     from ..runner import run as run_benchmark
+    from ..settings import check_text
     from .progress import run_progress
 
-    if math.isnan(ready_timeout):
-        raise InputError("--ready-timeout must be a number of seconds, not nan")
+    check_text("--name", name or "")
+    check_text("--namespace", namespace)
     limits = [parse_limit(text) for text in fail_under or ()]
     loaded = sound_corpus(corpus, fixtures)
-    options = key_values(option or ())
     service = {"config": config, "retries": retries, "timeout": timeout}
-    options |= {key: str(value) for key, value in service.items() if value is not None}
-    if honour_seed_delay:
-        options["honour_seed_delay"] = "true"
+    options = _options(option or (), service, honour_seed_delay=honour_seed_delay)
     path = report_path(
         out,
         provider=name or provider,
@@ -189,6 +198,7 @@ def run(
         now=datetime.now(UTC),
     )
     _check_places(path, junit)
+    judged: list[Evaluation] = []
     try:
         with run_progress(quiet=quiet) as progress, catch_warnings():
             simplefilter("ignore", RunStoppedWarning)  # said below, with how to go on
@@ -208,16 +218,18 @@ def run(
                 run_timeout_s=run_timeout,
                 repeat=repeat,
                 concurrency=concurrency,
+                distractors=distractors,
                 progress=progress,
+                on_evaluation=judged.append,
             )
     except KeyboardInterrupt:
         note("; ".join(["interrupted", *_kept(path)]))
         raise typer.Exit(INTERRUPTED) from None
-    except ProviderError:
+    except (ProviderError, OSError):  # of these, what can't be written
         for text in _kept(path):
             note(text)
         raise
-    evaluation = judge(report, loaded)
+    (evaluation,) = judged
     if junit is not None:
         write_junit(junit, report, evaluation)
     _tell(report, evaluation, loaded, path, as_json=as_json, quiet=quiet, controls=not no_baselines)
@@ -226,6 +238,17 @@ def run(
         error_line("; ".join([f"the run stopped early: {stopped}", *_kept(path)]))
         raise typer.Exit(STOPPED)
     demand(check(limits, evaluation), f"{report.provider} does not meet --fail-under")
+
+
+def _options(
+    given: Sequence[str], service: Mapping[str, object], *, honour_seed_delay: bool
+) -> dict[str, str]:
+    """The provider's options: those of --option, and those that have a name of their own."""
+    options = key_values(given)
+    options |= {key: str(value) for key, value in service.items() if value is not None}
+    if honour_seed_delay:
+        options["honour_seed_delay"] = "true"
+    return options
 
 
 def sound_corpus(corpus: str, fixtures: Path | None) -> Corpus:
@@ -252,11 +275,12 @@ def sound_corpus(corpus: str, fixtures: Path | None) -> Corpus:
 
 def _check_places(path: Path, junit: Path | None) -> None:
     """Refuse, before anything runs, places that can't hold what is to be written."""
+    from ..files import check_place
+
     if junit is not None and junit.resolve() == path.resolve():
         raise InputError(f"--junit and --out both name {path}; give each a file of its own")
     for place in filter(None, (path, junit)):
-        if place.exists() and not place.is_file():
-            raise InputError(f"{place} is no regular file; choose another place")
+        check_place(place)
 
 
 def _kept(path: Path) -> list[str]:
