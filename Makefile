@@ -1,4 +1,4 @@
-# make test | lint | format | demo | docs | bench | clean
+# make test | lint | format | demo | docs | bench | providers | clean
 #
 # Each target sets up what it needs in .venv. Set PYTHON to choose the interpreter
 # that a new .venv is made from; `make distclean` removes the old one.
@@ -99,6 +99,15 @@ demo: $(DEV)
 .PHONY: bench
 bench: $(BENCH)
 	$(PY) benchmarks/run.py
+
+# Real memory systems in environments of their own, on both corpora; heavy. The table of
+# docs/providers.md is made from their reports.
+.PHONY: providers
+providers: export PMB_ENVIRONMENTS := $(or $(PMB_ENVIRONMENTS),$(CURDIR)/build/environments)
+providers: $(DEV)
+	$(PY) benchmarks/providers.py run
+	PMB_TEST_ENVIRONMENTS="$$PMB_ENVIRONMENTS" $(PY) -m pytest -m vendor
+	$(PY) benchmarks/providers.py table
 
 # The command line's reference page, made from its help.
 .PHONY: docs
