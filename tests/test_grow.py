@@ -198,7 +198,15 @@ def test_a_corpus_with_ids_like_distractors_is_refused() -> None:
 def test_distractors_are_found_by_id_and_nothing_else_is() -> None:
     grown = Grown(native(), Recipe(50, seed=3))
     beliefs = list(grown.beliefs())
-    strange = ["b-petra", "grown-000000050", "grown-1", "grown-00000000１", "grown-", "", "grown--1"]
+    strange = [
+        "b-petra",
+        "grown-000000050",
+        "grown-1",
+        "grown-00000000１",
+        "grown-",
+        "",
+        "grown--1",
+    ]
     found = grown.find([beliefs[7].id, beliefs[49].id, *strange])
     assert found == {b.id: b for b in (beliefs[7], beliefs[49])}
 

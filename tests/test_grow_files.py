@@ -8,13 +8,21 @@ from pathlib import Path
 import corpora
 import pytest
 from cli_kit import good, pmb
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pmb_hf.corpus import load_corpus
-from pmb_hf.errors import InputError
-from pmb_hf.grow import SHARES, Grown, Recipe, files
+from pmb_hf.errors import InputError, ReportError, ResumeError
+from pmb_hf.grow import SHARES, Grower, Grown, Recipe, files
 from pmb_hf.grow.files import MANIFEST, Stored, opened, write
+from pmb_hf.parsing import parse_belief
+from pmb_hf.providers.controls import EverythingProvider
+from pmb_hf.providers.protocol import Hit
+from pmb_hf.report import judge
 from pmb_hf.report_reader import read_report
 from pmb_hf.runner import run
+from pmb_hf.schema import belief_wire
+from pmb_hf.strict import Reader
 
 CORPUS = load_corpus("native")
 RECIPE = Recipe(500, seed=11, users=5)
@@ -101,6 +109,30 @@ def test_other_files_are_not_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / "mine.txt").read_text() == "mine"
 
 
+def test_a_folder_of_distractors_is_replaced_but_nothing_beside_them(tmp_path: Path) -> None:
+    home = tmp_path / "d"
+    write(CORPUS, Recipe(10), home)
+    write(CORPUS, Recipe(20), home)
+    assert files.read_manifest(home)["recipe"]["count"] == 20
+    (home / "mine.txt").write_text("mine")
+    with pytest.raises(InputError, match="other files"):
+        write(CORPUS, Recipe(10), home)
+    assert (home / "mine.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "change", [{"count": "9"}, {"seed": None}, {"more": 1}, {"users": True}, {"version": 2}]
+)
+def test_a_manifest_with_a_wrong_recipe_is_refused(
+    folder: Path, tmp_path: Path, change: dict[str, object]
+) -> None:
+    manifest = files.read_manifest(folder)
+    manifest["recipe"] |= change
+    (tmp_path / MANIFEST).write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match=r"recipe|version"):
+        opened(tmp_path, CORPUS)
+
+
 def test_a_write_that_fails_leaves_nothing(tmp_path: Path) -> None:
     def stop(done: int, total: int) -> None:
         raise KeyboardInterrupt
@@ -121,6 +153,73 @@ def test_a_run_among_stored_ones_is_one_among_grown_ones(folder: Path, tmp_path:
     assert reports[0].distractors == reports[1].distractors != ()
     assert reports[0].among == RECIPE.to_wire()
     assert read_report(tmp_path / "0.json").distractors == reports[0].distractors
+
+
+def test_what_came_back_is_told_by_its_kind() -> None:
+    """No distractor is an unknown id, and those of other users are leaks."""
+
+    hits = [Hit(belief.id) for belief in Grown(CORPUS, RECIPE).beliefs()]
+
+    class Careless(EverythingProvider):
+        """Asks nobody who they are."""
+
+        def search(self, *, query: str, user_id: str, scopes: object, limit: int) -> list[Hit]:
+            return hits
+
+    report = run(Careless(), CORPUS, distractors=RECIPE, parts=("retrieval",))
+    summary = judge(report, CORPUS).retrieval
+    assert summary
+    assert summary["unknown_ids"] == 0
+    assert summary["leaks"]
+    assert summary["noise_superseded"]
+    assert summary["noise_other_scope"]
+    assert summary["noise_unrelated"]
+    assert summary["n_limit_covers_eligible"] == 0  # how many there are is not known
+
+
+def test_a_report_quotes_no_text_of_them(tmp_path: Path) -> None:
+    """They are made of the corpus's own texts, which stay where they are."""
+    out = tmp_path / "r.json"
+    report = run("bm25", CORPUS, distractors=RECIPE, out=out, parts=("retrieval",))
+    assert report.distractors
+    text = out.read_text()
+    for belief in Grown(CORPUS, RECIPE).find(b.id for b in report.distractors).values():
+        assert belief.content not in text
+    assert {b.id: (b.user_id, b.scope, b.superseded_by) for b in report.distractors} == {
+        b.id: (b.user_id, b.scope, b.superseded_by)
+        for b in Grown(CORPUS, RECIPE).find(b.id for b in report.distractors).values()
+    }
+
+
+def test_a_damaged_distractor_in_a_report_is_named(tmp_path: Path) -> None:
+    out = tmp_path / "r.json"
+    run("bm25", CORPUS, distractors=RECIPE, out=out, parts=("sessions",))
+    tree = json.loads(out.read_text())
+    del tree["distractors"][0]["user_id"]
+    out.write_text(json.dumps(tree))
+    with pytest.raises(ReportError, match=r"distractors\[0\]\.user_id"):
+        read_report(out)
+
+
+def test_a_run_is_resumed_among_the_same_distractors_only(tmp_path: Path) -> None:
+    out = tmp_path / "r.json"
+
+    def stop(progress: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run("bm25", CORPUS, distractors=RECIPE, out=out, progress=stop)
+    with pytest.raises(ResumeError, match="distractors"):
+        run("bm25", CORPUS, distractors=Recipe(501), out=out, resume=True)
+    assert run("bm25", CORPUS, distractors=RECIPE, out=out, resume=True).among
+
+
+@given(st.integers(0, 10**6))
+def test_beliefs_come_back_from_a_report(number: int) -> None:
+    reader = Reader()
+    belief = Grower(CORPUS, Recipe(10**7)).belief(number)
+    assert parse_belief(belief_wire(belief), "here", reader) == belief
+    assert not reader.problems
 
 
 def test_commands(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -25,6 +26,7 @@ SCHEMA_VERSION = 1
 FILE_ROWS = 1_000_000
 BATCH_ROWS = 10_000
 
+_OURS = re.compile(r"distractors(-\d{5})?\.(json|parquet)")
 _FIELDS = tuple(field.name for field in fields(Belief))
 _LISTS = ("scope", "aliases", "participants")
 _TYPES = {"confidence": "float64", "pinned": "bool", "reinforcement_count": "int64"}
@@ -76,7 +78,7 @@ def write(
 def _check_replaceable(out: Path) -> None:
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is no directory; choose another place")
-    if out.is_dir() and any(out.iterdir()) and not (out / MANIFEST).is_file():
+    if out.is_dir() and not all(_OURS.fullmatch(path.name) for path in out.iterdir()):
         raise InputError(f"{out} holds other files; choose a directory that is new or empty")
 
 
@@ -164,14 +166,14 @@ class Stored:
         """
         self.directory = directory
         self.manifest = read_manifest(directory)
-        made_for = self.manifest["corpus"]
-        if made_for["sha256"] != corpus.sha256:
+        name, digest = (str(self.manifest["corpus"].get(key)) for key in ("name", "sha256"))
+        if digest != corpus.sha256:
             raise InputError(
-                f"the distractors in {directory} were grown around corpus {made_for['name']!r} "
-                f"({made_for['sha256'][:12]}…), this is {corpus.name!r} ({corpus.sha256[:12]}…); "
+                f"the distractors in {directory} were grown around corpus {name!r} "
+                f"({digest[:12]}…), this is {corpus.name!r} ({corpus.sha256[:12]}…); "
                 "grow others by `pmb data grow --corpus …`"
             )
-        whole = Recipe(**self.manifest["recipe"])
+        whole = Recipe.from_wire(self.manifest["recipe"], str(directory / MANIFEST))
         if count is not None and count > whole.count:
             raise InputError(f"{directory} holds {whole.count:,} distractors, not {count:,}")
         self.recipe = whole if count is None else replace(whole, count=count)

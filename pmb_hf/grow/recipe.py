@@ -7,7 +7,7 @@ make it again, and any part can be made on any machine.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
 
@@ -93,6 +93,21 @@ class Recipe:
     def to_wire(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
         return asdict(self)
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any], where: str) -> Recipe:
+        """The recipe that ``to_wire`` gave, found at ``where``.
+
+        Raises:
+            InputError: If it is none, or of another version.
+        """
+        names = {field.name for field in fields(cls)}
+        if wire.keys() != names or not all(type(value) is int for value in wire.values()):
+            raise InputError(
+                f"{where}: a recipe of distractors holds whole numbers for "
+                f"{', '.join(sorted(names))}, not {dict(wire)!r}"
+            )
+        return cls(**wire)
 
 
 class Grower:

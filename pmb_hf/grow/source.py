@@ -23,6 +23,25 @@ class Distractors(Protocol):
         """Those of ``ids`` that are distractors, by id."""
 
 
+def bare(belief: Belief) -> Belief:
+    """What a report keeps of a distractor: all that tells its kind, and none of its texts.
+
+    They are made of the corpus's own, which a report does not quote either.
+    """
+    return Belief(
+        id=belief.id,
+        user_id=belief.user_id,
+        type=belief.type,
+        canonical_name="",
+        content="",
+        scope=belief.scope,
+        epistemic_status=belief.epistemic_status,
+        pinned=belief.pinned,
+        resolved_at=belief.resolved_at,
+        superseded_by=belief.superseded_by,
+    )
+
+
 class Grown:
     """Distractors made while they are read; nothing is kept on disk."""
 

@@ -30,7 +30,7 @@ def failure(subject: Subject, answer: Answer) -> RenderableType:
     rows.add_column(no_wrap=True)
     rows.add_column(ratio=1)
     for line in lines[:_FAILURE_LINES]:
-        rows.add_row(_mark(line), plain(line.belief_id, limit=_ID_LENGTH), _cut(line.text))
+        rows.add_row(_mark(line), plain(line.belief_id, limit=_ID_LENGTH), _short_text(line))
     more = len(lines) - _FAILURE_LINES
     parts: list[RenderableType] = [
         head,
@@ -106,6 +106,13 @@ def _text(text: str | None) -> Text:
 
 def _cut(text: str | None) -> Text:
     return short("not in the corpus" if text is None else text, DIM)
+
+
+def _short_text(line: Line) -> Text:
+    """What a belief says; of one that the provider did not return, who brought it."""
+    if line.added_by is None:
+        return _cut(line.text)
+    return _cut(f"({line.fate}) {line.text or ''}")
 
 
 def _mark(line: Line) -> Text:

@@ -48,6 +48,8 @@ def _facts(report: Report) -> list[str]:
     facts = []
     if report.corpus_sha256:
         facts.append(f"corpus {clean(report.corpus_sha256, 9)}")
+    if report.among is not None:
+        facts.append(f"among {clean(str(report.among.get('count')), 12)} distractors")
     if isinstance(origin.get("pmbHf"), str):
         facts.append(f"pmb-hf {clean(origin['pmbHf'], 20)}")
     if isinstance(origin.get("startedAt"), str):
