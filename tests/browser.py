@@ -76,9 +76,15 @@ class Visit:
 
 @contextmanager
 def visit(
-    started: Browser, file: Path, *, width: int = 1280, height: int = 900, dark: bool = False
+    started: Browser,
+    place: Path | str,
+    *,
+    width: int = 1280,
+    height: int = 900,
+    dark: bool = False,
 ) -> Iterator[Visit]:
-    """Open a file in a fresh context."""
+    """Open a file or an address in a fresh context."""
+    address = place if isinstance(place, str) else place.resolve().as_uri()
     context = started.new_context(
         viewport={"width": width, "height": height},
         color_scheme="dark" if dark else "light",
@@ -86,7 +92,7 @@ def visit(
     )
     try:
         made = Visit(context.new_page())
-        made.page.goto(file.resolve().as_uri(), wait_until="load")
+        made.page.goto(address, wait_until="load")
         yield made
     finally:
         context.close()

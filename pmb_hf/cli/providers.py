@@ -27,7 +27,7 @@ class _ShowsByDefault(TyperGroup):
 
 app = typer.Typer(
     cls=_ShowsByDefault,
-    help="List the memory systems that can be run, and install environments for them.",
+    help="List memory systems that can be run, and install them.",
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -47,7 +47,9 @@ def root(ctx: typer.Context, as_json: JsonOption = False) -> None:
         _list(None, as_json)
 
 
-@app.command(SHOW, epilog=examples("pmb providers", "pmb providers bm25", "pmb providers --json"))
+@app.command(
+    SHOW, epilog=examples("pmb providers show bm25", "pmb providers bm25", "pmb providers --json")
+)
 def show_providers(
     ctx: typer.Context,
     name: Annotated[
@@ -55,7 +57,7 @@ def show_providers(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the memory systems that can be run with their states, or show one of them.
+    """List memory systems with their states, or show one.
 
     The word `show` may be left out.
     """
@@ -80,9 +82,9 @@ def install(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make an environment of its own for a memory system, in locked versions.
+    """Install a memory system into an environment of its own.
 
-    `pmb run --provider NAME` then runs it there. Environments lie among the
+    Versions are locked. `pmb run --provider NAME` then runs it there. Environments lie among the
     user's data, or where PMB_ENVIRONMENTS says.
     """
     from ..providers.environments.install import differences

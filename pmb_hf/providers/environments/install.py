@@ -111,12 +111,15 @@ def lock_of(made: Environment) -> str:
 
 
 def differences(recipe: Recipe, made: Environment) -> list[str]:
-    """What is in an environment in another version than the lock says."""
+    """What is in an environment in another version than the lock says.
+
+    A build of the same version (``2.13.0+cpu``) is not another version.
+    """
     have = {plain_name(name): version for name, version in made.packages.items()}
     return [
         f"{name} {have[name]} instead of {version}"
         for name, version in recipe.locked.items()
-        if name in have and have[name] != version
+        if name in have and version not in (have[name], have[name].partition("+")[0])
     ]
 
 
