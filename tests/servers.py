@@ -202,25 +202,30 @@ class Standin:
 
 
 @contextmanager
-def standin(engine: Provider | None = None, **traits: Any) -> Iterator[Standin]:
-    """A well-behaved service with the given traits, on a port of its own."""
-    service = Standin(Traits(**traits), engine)
+def listening(app: FastAPI) -> Iterator[str]:
+    """Serve an app on a port of its own; gives its URL."""
     with socket.create_server(("127.0.0.1", 0), backlog=64) as sock:
         # asyncio does so only for sockets that name their protocol; without it each answer, which
         # is sent in two pieces, waits 40 ms for the acknowledgement of the first.
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        service.url = f"http://127.0.0.1:{sock.getsockname()[1]}{service.traits.prefix}"
-        config = uvicorn.Config(
-            service.app, log_level="error", access_log=False, lifespan="off", ws="none"
-        )
+        config = uvicorn.Config(app, log_level="error", access_log=False, lifespan="off", ws="none")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]}, daemon=True)
         thread.start()
         try:
-            yield service
+            yield f"http://127.0.0.1:{sock.getsockname()[1]}"
         finally:
             server.should_exit = True
             thread.join()
+
+
+@contextmanager
+def standin(engine: Provider | None = None, **traits: Any) -> Iterator[Standin]:
+    """A well-behaved service with the given traits, on a port of its own."""
+    service = Standin(Traits(**traits), engine)
+    with listening(service.app) as url:
+        service.url = f"{url}{service.traits.prefix}"
+        yield service
 
 
 # --- the other one ----------------------------------------------------------------------------

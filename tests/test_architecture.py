@@ -54,7 +54,7 @@ IO_MODULES = {
 IO_BUILTINS = {"open", "print", "input", "exec", "eval", "__import__"}
 
 # Outer rooms: what they must not see, at any level, even inside a function.
-PUBLISHING = {"leaderboard", "hub", "formats"}
+PUBLISHING = {"leaderboard", "hub", "formats", "hf_export", "hf_export_card"}
 OUTERMOST = PUBLISHING | {"cli", "compare", "curves", "diagnose", "serve", "stats"}
 RUNNING = {"runner", "session", "journal", "evaluation"}
 BLIND_TO: dict[str, set[str]] = {
@@ -68,6 +68,12 @@ BLIND_TO: dict[str, set[str]] = {
     "runner": OUTERMOST | {"builder", "official", "lint"},
     "session": OUTERMOST | {"builder", "official", "lint"},
     "evaluation": OUTERMOST | {"builder", "providers", "runner", "session", "journal"},
+    "grow": RUNNING | OUTERMOST | {"report", "providers", "builder", "lint"},
+    "engines": OUTERMOST | {"builder", "lint", "report", "sweep", "scale"},
+    "scale": PUBLISHING | {"cli", "serve", "builder", "runner", "session", "journal"},
+    "board": {"cli", "serve", "runner", "session", "journal", "providers", "builder"},
+    "sweep": {"cli", "serve", "builder", "runner", "session", "journal"},
+    "submission": RUNNING | {"cli", "serve", "builder", "providers", "report"},
     **{room: {"runner", "session", "journal", "providers", "cli"} for room in PUBLISHING},
 }
 
@@ -82,6 +88,8 @@ AT_MODULE_LEVEL: dict[str, set[str]] = {
     "pytest_plugin": {"pytest"},
     "serve": {"fastapi", "pydantic", "starlette", "uvicorn"},
     "providers.bm25": {"tantivy"},
+    "providers.structured": {"tantivy"},
+    "providers.tantivy_store": {"tantivy"},
     "providers.http": {"httpx"},
 }
 ANYWHERE = {"platformdirs", "typing_extensions"}
@@ -360,3 +368,12 @@ def test_metric_names_every_file_that_it_needs() -> None:
             if isinstance(node, ast.ImportFrom) and node.level:
                 assert node.level == 1
                 assert node.module in links, f"{name} needs {node.module}, which is not linked"
+
+
+def test_the_space_sees_the_board_and_never_runs_or_scores() -> None:
+    allowed = {"pmb_hf.board", "pmb_hf.errors", "pmb_hf.rules"}
+    for path in sorted((ROOT / "space").glob("*.py")):
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pmb_hf"):
+                room_of = ".".join((node.module or "").split(".")[:2])
+                assert room_of in allowed, f"{path.name} must not import {node.module}"
