@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from servers import standin
 
-from pmb_hf.errors import InputError, PmbError, UnknownNameError
+from pmb_hf.errors import InputError, MissingDependencyError, PmbError, UnknownNameError
 from pmb_hf.providers import protocol
+from pmb_hf.providers.environments.places import INSIDE_ENV
 from pmb_hf.providers.http import HttpProvider
 from pmb_hf.providers.http_config import HttpConfig, clean_url
 from pmb_hf.providers.http_file import CONFIG_ENV, CONFIG_FILE
@@ -143,6 +144,18 @@ def test_where_the_file_is_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyP
         port()
     # Names that are built in need no file.
     create("fts5")
+
+
+@pytest.mark.parametrize("name", ["mem0", "supermemory"])
+def test_the_file_says_where_a_system_of_another_vendor_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    write(tmp_path / CONFIG_FILE, {name: {"defaultUrl": "http://h:1"}})
+    assert options_of(name)["url"] == "http://h:1"
+    # The server in an environment runs what the environment was made for.
+    monkeypatch.setenv(INSIDE_ENV, name)
+    with pytest.raises((MissingDependencyError, InputError)):
+        create(name)
 
 
 def test_a_built_in_name_wins_over_the_file_unless_it_is_given(tmp_path: Path) -> None:

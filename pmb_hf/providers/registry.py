@@ -26,6 +26,7 @@ from ..errors import (
     UnknownNameError,
 )
 from .catalog import BUILT_IN, BuiltIn
+from .environments.places import INSIDE_ENV
 from .http_config import HTTP_OPTIONS, is_url
 from .http_file import CONFIG_OPTION, find_file, read_file
 from .protocol import Option, Provider, ProviderInfo
@@ -69,8 +70,9 @@ def create(name: str, options: Mapping[str, object] | None = None) -> Provider:
     Args:
         name: One of `available`, the URL of a service, or a name in
             ``providers.config.json`` (`http_file.find_file` says which file).
-            A built-in name wins over one in the file, and that over another
-            package's; a file given as the option ``config`` wins over all.
+            A name in the file wins over another vendor's system and over another
+            package's, since the file says where it runs; our own stores win over
+            the file; a file given as the option ``config`` wins over all.
         options: Its options; strings are converted to the declared type.
 
     Raises:
@@ -88,6 +90,8 @@ def create(name: str, options: Mapping[str, object] | None = None) -> Provider:
         return _create_configured(name, given)
     for spec in BUILT_IN:
         if spec.name == name:
+            if _is_vendors(spec) and name in configured():
+                return _create_configured(name, given)
             values = convert_options(name, spec.options, given)
             _check_required(spec, values)
             if spec.environment is not None and not spec.in_process:
@@ -98,8 +102,13 @@ def create(name: str, options: Mapping[str, object] | None = None) -> Provider:
     return _create_foreign(_find_foreign(name), given)
 
 
+def _is_vendors(spec: BuiltIn) -> bool:
+    """Whether a file may say where it runs; an environment runs what it was made for."""
+    is_vendors = spec.environment is not None or spec.service is not None
+    return is_vendors and not os.environ.get(INSIDE_ENV)
+
+
 def _create_isolated(spec: BuiltIn, name: str, values: Mapping[str, object]) -> Provider:
-    from .environments.child import INSIDE_ENV
     from .environments.isolated import IsolatedProvider
     from .environments.places import installed
 

@@ -20,12 +20,9 @@ from ...errors import PmbError, ProviderError, ProviderTimeoutError
 from . import keeper
 from .code import code_in
 from .install import RECIPE
-from .places import Environment
+from .places import INSIDE_ENV, Environment
 from .recipes import Recipe, read_recipe
 from .users import hold
-
-INSIDE_ENV = "PMB_INSIDE_ENVIRONMENT"
-"""Set in a child: no environment is entered from within one."""
 
 _TAIL = 16 * 1024
 _LAST_LINES = 8

@@ -23,6 +23,9 @@ import platformdirs
 from ...errors import InputError
 
 ROOT_ENV = "PMB_ENVIRONMENTS"
+INSIDE_ENV = "PMB_INSIDE_ENVIRONMENT"
+"""Set in a child, to its environment's name: none is entered from within one."""
+
 MARKER = "environment.json"
 IN_USE = ".in-use"
 SCHEMA = 1
