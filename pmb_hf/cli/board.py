@@ -31,9 +31,9 @@ def space(
 ) -> None:
     """Show the leaderboard in the browser.
 
-    It is what the Space on the Hub shows. It serves until it is interrupted, and follows the export when that changes.
-    Without an export, the page says how to make one. The page that needs no
-    server is written by `pmb export --static`.
+    It is what the Space on the Hub shows. It serves until it is interrupted, and
+    follows the export when that changes. Without an export, the page says how to
+    make one. The page that needs no server is written by `pmb export --static`.
     """
     from ..board.local import serve_space
 
