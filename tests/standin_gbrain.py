@@ -117,4 +117,5 @@ def main() -> None:
                     say({"id": number, "result": {"content": content, "isError": failed}})
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -96,7 +96,7 @@ def invented_name(number: int) -> str:
     """A name that no language has on purpose: 131,072 of them, then with a further syllable.
 
     >>> invented_name(0), invented_name(70_000)
-    ('Babal', 'Gaquath')
+    ('Babal', 'Boudisk')
     """
     letters = []
     for _ in range(2):
