@@ -424,7 +424,13 @@ class Handler(BaseHTTPRequestHandler):
             raise Refused(404, "EntryNotFound", "Entry not found")
         tag = blob.sha256 if blob.lfs else blob.git_oid
         headers = {"ETag": f'"{tag}"', "X-Repo-Commit": commit.oid}
-        return Answer(blob.data, headers={**headers, "Content-Type": "application/octet-stream"})
+        headers["Content-Type"] = "application/octet-stream"
+        wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range") or "")
+        if wanted is None or self.command == "HEAD":
+            return Answer(blob.data, headers=headers)
+        first, last = int(wanted[1]), min(int(wanted[2]), len(blob.data) - 1)
+        headers["Content-Range"] = f"bytes {first}-{last}/{len(blob.data)}"
+        return Answer(blob.data[first : last + 1], 206, headers)
 
 
 KIND = r"(?P<kind>models|datasets|spaces)"

@@ -214,6 +214,22 @@ print("RESULT", json.dumps([same, len(copy["test"])]))
 """
 
 
+def test_results_are_scored_from_where_they_are(published: Published, tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    options = ("--config", "all", "--by", "provider", "--json")
+    where = next((published.export / "results").glob("*.parquet"))
+    corpus = pq.read_table(where).column("corpus")[0].as_py()
+    same = (*options, "--where", f"corpus={corpus}")
+    here = good(program(published.hub, tmp_path, "score", published.export / "results", *same))
+    there = good(program(published.hub, tmp_path, "score", f"hf://datasets/{REPO}/results", *same))
+    assert there.json == here.json
+    assert there.json["runs"] >= 1
+    again = (f"hf://datasets/{REPO}/results", "--rules", "spec", "--where", f"corpus={corpus}")
+    good(program(published.hub, tmp_path, "rescore", *again, "-o", tmp_path / "again"))
+    assert [path.name for path in (tmp_path / "again").iterdir()] == [where.name]
+
+
 def test_results_can_be_pushed_on(published: Published, tmp_path: Path) -> None:
     same, count = clients(published.hub, tmp_path, AGAIN, REPO)
     assert same
