@@ -6,6 +6,7 @@ config. The same reports give the same bytes.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -33,8 +34,7 @@ from .schema import Corpus
 from .withheld import withhold
 
 REPORTS = "reports"
-_MADE = re.compile(r"[\w.+-]*-[0-9a-f]{12}\.json")
-"""What exported reports are called; only such files are removed from an earlier export."""
+_REPORT = re.compile(r"reports/[\w.+-]+\.json")
 
 
 class Exported(NamedTuple):
@@ -51,8 +51,9 @@ def export(
 ) -> Exported:
     """Write the export to ``out_dir``.
 
-    Files there that are not of an export are left alone; reports of an earlier one that are
-    not among ``collected`` are removed, so that the folder is that of these reports alone.
+    Reports that an earlier export wrote there, as its board names them, and that are not among
+    ``collected`` are removed, so that the folder is that of these reports alone. All other
+    files are left alone.
 
     Args:
         collected: The reports.
@@ -61,27 +62,63 @@ def export(
         published: Whether upstream's published figures are added.
 
     Raises:
-        InputError: If the folder can't be written, or could not be loaded.
+        InputError: If the folder can't be written, could not be loaded, or holds files of these
+            names that are of no export; or if nothing is to be exported over an export.
     """
     out = Path(out_dir)
-    name = out.resolve().name
+    try:
+        name = out.resolve().name
+    except RuntimeError as error:  # how some Pythons tell of links that go round in a circle
+        raise InputError(f"{out} can't be written: its links lead nowhere") from error
     if (out / f"{name}.py").exists():
         raise InputError(
             f"{out} holds {name}.py; `datasets` refuses to load such a folder: choose another one"
         )
     files, tree = content(collected.runs, own_texts=own_texts, published=published)
+    earlier = _earlier(out, files)
+    if earlier and not collected.runs:
+        raise InputError(
+            f"no report is to be exported, and {out} holds an export of {len(earlier)}; "
+            "name the reports, or choose another folder"
+        )
     try:
         for path, data in files.items():
             write_atomically(out / path, data)
-        removed = _remove_others(out, files)
+        removed = _remove_others(out, files, earlier)
     except OSError as error:
         raise InputError(f"can't write the export to {out}: {error}") from error
     return Exported(out, tuple(files), removed, tree)
 
 
-def _remove_others(out: Path, files: Mapping[str, object]) -> tuple[str, ...]:
-    names = [path.name for path in sorted((out / REPORTS).glob("*.json"))]
-    old = [f"{REPORTS}/{name}" for name in names if _MADE.fullmatch(name)]
+def _earlier(out: Path, files: Mapping[str, object]) -> frozenset[str]:
+    """The reports that an earlier export wrote to ``out``, as its board names them.
+
+    Raises:
+        InputError: If ``out`` holds something in our files' place that is of no export.
+    """
+    links = [path for path in (out / REPORTS, *(out / path for path in files)) if path.is_symlink()]
+    if links:
+        raise InputError(f"{links[0]} is a link; choose a folder without links in it")
+    board_file = out / FILE
+    if not board_file.exists():
+        foreign = next((path for path in files if (out / path).exists()), None)
+        if foreign is not None:
+            raise InputError(
+                f"{out} holds {foreign}, but no export: choose an empty folder, or a new one"
+            )
+        return frozenset()
+    try:
+        tree = json.loads(board_file.read_text(encoding="utf-8"))
+        named = [row["file"] for row in tree["rows"]]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InputError(f"{board_file} is of no export; choose another folder") from error
+    return frozenset(name for name in named if isinstance(name, str) and _REPORT.fullmatch(name))
+
+
+def _remove_others(
+    out: Path, files: Mapping[str, object], earlier: frozenset[str]
+) -> tuple[str, ...]:
+    old = [path for path in sorted(earlier) if (out / path).is_file()]
     old += [path for path in map(data_file, CONFIGS) if (out / path).is_file()]
     removed = tuple(path for path in old if path not in files)
     for path in removed:

@@ -27,6 +27,7 @@ from pmb_hf.leaderboard.board import Run, board
 from pmb_hf.leaderboard.collect import Collected, Corpora, collect, files, joined
 from pmb_hf.leaderboard.tables import CONFIGS
 from pmb_hf.report import Report, judge
+from pmb_hf.report_json import report_json
 from pmb_hf.report_reader import read_report
 from pmb_hf.rules import RULES
 from pmb_hf.schema import Corpus
@@ -335,10 +336,47 @@ def test_other_files_are_left_alone_and_old_reports_go(
     assert [Path(path).name[:4] for path in made.removed] == ["bm25"]
     assert (out / "notes.txt").is_file()
     assert sorted(p.name[:4] for p in (out / "reports").iterdir()) == ["fts5", "mine"]
-    removed = export(Collected(), out).removed
-    assert removed[1:] == ("results/test-00000-of-00001.parquet",)
+    with pytest.raises(InputError, match="holds an export of 1; name the reports"):
+        export(Collected(), out)
     assert (out / "reports" / "mine.json").is_file()
-    assert not (out / "results").exists()
+
+
+def test_nothing_of_the_users_is_removed_or_written_over(report: Report, tmp_path: Path) -> None:
+    own = tmp_path / "reports"
+    own.mkdir()
+    for name in ("nightly-202612021039.json", "bm25-0b472c456142.json"):
+        (own / name).write_text(report_json(report, load_corpus()), encoding="utf-8")
+    kept = tree_of(own)
+    good("export", own, "-o", tmp_path)
+    assert kept.items() <= tree_of(own).items()
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "README.md").write_text("mine", encoding="utf-8")
+    done = pmb("export", own, "-o", project)
+    assert (done.code, "README.md, but no export" in done.err) == (2, True)
+    assert tree_of(project) == {"README.md": b"mine"}
+    (project / "leaderboard.json").write_text('{"mine": 1}', encoding="utf-8")
+    done = pmb("export", own, "-o", project)
+    assert (done.code, "is of no export" in done.err) == (2, True)
+
+
+def test_links_in_an_export_are_not_followed(
+    native: Corpus, report: Report, tmp_path: Path
+) -> None:
+    export(Collected([Run(report, native)]), tmp_path / "first")
+    export(Collected([Run(report, native)]), tmp_path / "out")
+    for path in (tmp_path / "out" / "reports").iterdir():
+        path.unlink()
+    (tmp_path / "out" / "reports").rmdir()
+    (tmp_path / "out" / "reports").symlink_to(tmp_path / "first" / "reports")
+    before = tree_of(tmp_path / "first")
+    with pytest.raises(InputError, match="is a link"):
+        export(Collected([Run(ran(native, "fts5"), native)]), tmp_path / "out")
+    assert tree_of(tmp_path / "first") == before
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    with pytest.raises(InputError, match=r"lead nowhere|is a link|can't write"):
+        export(Collected([Run(report, native)]), tmp_path / "a")
 
 
 def test_a_folder_that_could_not_be_loaded_is_refused(tmp_path: Path) -> None:
