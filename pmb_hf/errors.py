@@ -5,6 +5,7 @@
     PmbError                      exit code 2
     ├── GateFailed                exit code 1: a threshold was not met
     ├── InputError                exit code 2; also ValueError
+    │   ├── BusyError             another run is writing there
     │   ├── CorpusError           beliefs, cases or sessions are wrong
     │   ├── PredictionError       predictions or references are wrong
     │   ├── ReportError           a report can't be read
@@ -41,6 +42,10 @@ class GateFailed(PmbError):
 
 class InputError(PmbError, ValueError):
     """The caller's input or options are wrong."""
+
+
+class BusyError(InputError):
+    """Another run is writing to the same place."""
 
 
 class CorpusError(InputError):

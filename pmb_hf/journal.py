@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar
 
-from .errors import InputError, ResumeError
+from .errors import BusyError, InputError, ResumeError
 from .files import make_parent, naming, write_atomically
 from .strict import refuse_half_characters
 
@@ -55,8 +55,8 @@ class Journal(Generic[T]):
         Raises:
             ResumeError: If the journal there is of another configuration, or is
                 no journal; the message names what differs, or file, line and field.
-            InputError: If there is a journal already and ``resume`` is false, or
-                another run is writing it.
+            InputError: If there is a journal already and ``resume`` is false.
+            BusyError: If another run is writing it.
         """
         self.path = path
         make_parent(path)
@@ -144,7 +144,7 @@ def _locked(path: Path) -> BaseFileLock:
     from filelock import FileLock, Timeout
 
     lock = FileLock(path.with_name(f".{path.name}.lock"), timeout=0)
-    busy = InputError(f"another run is writing {path}; wait for it, or choose another --out")
+    busy = BusyError(f"another run is writing {path}; wait for it, or choose another --out")
     try:
         with naming(path):
             lock.acquire()

@@ -23,6 +23,7 @@ from pmb_hf.engines.ledger import Ledger
 from pmb_hf.engines.on_machine import MachineEngine
 from pmb_hf.errors import InputError, UnknownNameError
 from pmb_hf.grow import Recipe
+from pmb_hf.journal import Journal
 from pmb_hf.report_reader import read_report
 from pmb_hf.runner import run
 
@@ -87,6 +88,20 @@ def test_a_run_that_stops_early_is_gone_on_with(tmp_path: Path) -> None:
     assert len(report.records) == 77
     assert {r.key: r.latency_ms for r in report.records[:20]} == kept
     assert not one.report_path.with_name("j.json.journal").exists()
+
+
+def test_a_job_waits_for_a_try_that_was_taken_for_lost(tmp_path: Path) -> None:
+    """The process of a lost one may live on for a while, and has the journal until it ends."""
+    one = job(tmp_path)
+    journal = one.report_path.with_name("j.json.journal")
+    outcomes: list[Outcome] = []
+    again = threading.Thread(target=lambda: outcomes.append(perform(one)))
+    with Journal(journal, {"of": "the lost one"}, parse=lambda line, _: line):
+        again.start()
+        again.join(2)
+        assert again.is_alive()
+    again.join(60)
+    assert [outcome.status for outcome in outcomes] == [DONE]
 
 
 @pytest.mark.parametrize("namespace", ["", "other"])

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pmb_hf import journal as journals
-from pmb_hf.errors import InputError, ResumeError
+from pmb_hf.errors import BusyError, InputError, ResumeError
 
 CONFIG = {"provider": "x", "rules": "spec"}
 
@@ -85,7 +85,7 @@ def test_two_runs_can_not_go_on_with_one_journal(tmp_path: Path) -> None:
     path = tmp_path / "j"
     written(path)
     with Journal(path, CONFIG, resume=True) as journal:
-        with pytest.raises(InputError, match="another run is writing"):
+        with pytest.raises(BusyError, match="another run is writing"):
             Journal(path, CONFIG, resume=True)
         journal.append({"n": "kept"})
     with Journal(path, CONFIG, resume=True) as journal:

@@ -9,16 +9,18 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 from ..corpus import load_corpus
-from ..errors import InputError, PmbError, ProviderError, ResumeError, RunStoppedWarning
+from ..errors import BusyError, InputError, PmbError, ProviderError, ResumeError, RunStoppedWarning
 from ..faults import describe, is_interrupt
 from ..grow.recipe import Recipe
 from ..settings import MAX_FAILURES, PARTS
 from ..summary import round_half_up
 from .memory import Meter
+
+_BUSY_S, _LOOK_S = 60.0, 0.2
 
 DONE, STOPPED, FAILED, LOST = STATUSES = ("done", "stopped", "failed", "lost")
 """How a job ended: with a report, with a report of a run that stopped early, with an
@@ -170,7 +172,22 @@ def perform(job: Job) -> Outcome:
 
 
 def _run(job: Job, out: Path, meter: Meter) -> str | None:
-    """Run the benchmark; return why it stopped early, if it did."""
+    """Run the benchmark; return why it stopped early, if it did.
+
+    A try that was taken for lost may end only now: until then its journal is its own.
+    """
+    until = monotonic() + _BUSY_S
+    while True:
+        try:
+            return _resumed(job, out, meter)
+        except BusyError:
+            if monotonic() > until:
+                raise
+            sleep(_LOOK_S)
+
+
+def _resumed(job: Job, out: Path, meter: Meter) -> str | None:
+    """Go on with the journal, if there is one of any use."""
     journal = out.with_name(out.name + ".journal")
     try:
         return _once(job, out, meter, resume=journal.exists())
