@@ -34,9 +34,16 @@ class Source:
 
 
 class Piece(NamedTuple):
-    """Row groups of one file of a set: the file's place in the set, and their numbers."""
+    """Row groups of one file of a set.
 
-    file: int
+    Attributes:
+        path: The file.
+        rows: How many rows the file has in all, to notice that it was changed.
+        row_groups: Their numbers.
+    """
+
+    path: str
+    rows: int
     row_groups: tuple[int, ...]
 
 
@@ -77,20 +84,39 @@ class ParquetSet:
         self._failed = (pyarrow.ArrowException, OSError, ValueError)
         path, filesystem = _place(source.path)
         try:
-            found = dataset.dataset(
-                path, format="parquet", partitioning="hive", filesystem=filesystem
-            )
-            self._fragments = sorted(found.get_fragments(), key=lambda f: f.path)
+            options = {"format": "parquet", "filesystem": filesystem}
+            plain = dataset.dataset(path, **options)
+            # As text: "01" and "1" are two values.
+            of_path = pyarrow.schema([(key, pyarrow.string()) for key in _keys(plain.files, path)])
+            parts = dataset.partitioning(of_path, flavor="hive") if of_path.names else None
+            found = dataset.dataset(path, partitioning=parts, **options) if parts else plain
+            self._fragments = {f.path: f for f in sorted(found.get_fragments(), key=_path)}
         except self._failed as error:
             raise PredictionError(f"{source.path} is no set of Parquet files: {error}") from error
         if not self._fragments:
             raise PredictionError(f"{source.path} holds no Parquet file")
-        self.schema = found.schema
+        self.schema = self._schema(pyarrow, found.schema)
         unknown = [name for name in source.where if name not in self.columns]
         if unknown:
             raise PredictionError(
                 f"{source.path} has no column {unknown[0]!r}; it has: {', '.join(self.columns)}"
             )
+
+    def _schema(self, pyarrow: Any, first: Any) -> Any:
+        """One schema of all files: every column, in a type that holds all of its values."""
+        schemas: list[Any] = []
+        for fragment in self._fragments.values():
+            try:
+                schemas.append(fragment.physical_schema.remove_metadata())
+                schemas = [pyarrow.unify_schemas(schemas, promote_options="permissive")]
+            except self._failed as error:
+                raise PredictionError(
+                    f"{fragment.path} can't be read together with the files before it: {error}"
+                ) from error
+        schema = schemas[0]
+        own = set(schema.names)
+        of_path = [found for found in first if found.name not in own]
+        return pyarrow.schema([*schema, *of_path])
 
     @property
     def columns(self) -> list[str]:
@@ -100,34 +126,36 @@ class ParquetSet:
     def pieces(self) -> list[Piece]:
         """The whole set, in order, in pieces of about 100,000 rows."""
         pieces = []
-        for file, fragment in enumerate(self._fragments):
+        for whole in self.whole_files():
             groups: list[int] = []
             rows = 0
-            for group in self._row_groups(fragment):
+            for group in self._row_groups(whole.path):
                 groups.append(group.id)
                 rows += group.num_rows
                 if rows >= _PIECE_ROWS:
-                    pieces.append(Piece(file, tuple(groups)))
+                    pieces.append(whole._replace(row_groups=tuple(groups)))
                     groups, rows = [], 0
             if groups:
-                pieces.append(Piece(file, tuple(groups)))
+                pieces.append(whole._replace(row_groups=tuple(groups)))
         return pieces
 
-    def whole_files(self) -> list[tuple[str, Piece]]:
-        """Each file with all its rows, and its path below the set's (its name if it is the set)."""
-        paths = [fragment.path for fragment in self._fragments]
-        root = PurePosixPath(_local(self.source.path))
-        return [
-            (
-                str(PurePosixPath(path).relative_to(root)) if path != str(root) else root.name,
-                Piece(file, tuple(group.id for group in self._row_groups(self._fragments[file]))),
-            )
-            for file, path in enumerate(paths)
-        ]
+    def whole_files(self) -> list[Piece]:
+        """Each file with all its row groups."""
+        pieces = []
+        for path in self._fragments:
+            groups = self._row_groups(path)
+            rows = sum(group.num_rows for group in groups)
+            pieces.append(Piece(path, rows, tuple(group.id for group in groups)))
+        return pieces
 
-    def own_columns(self, piece: Piece) -> list[str]:
-        """The columns that are in the file itself, not in its path."""
-        return list(self._fragments[piece.file].physical_schema.names)
+    def below(self, piece: Piece) -> str:
+        """A file's path below the set's; its name if it is the set."""
+        root, path = PurePosixPath(_local(self.source.path)), PurePosixPath(piece.path)
+        return path.name if path == root else str(path.relative_to(root))
+
+    def own_schema(self, piece: Piece) -> Any:
+        """The columns that are in the file itself, not in its path, and their types there."""
+        return self._fragment(piece).physical_schema.remove_metadata()
 
     def batches(self, piece: Piece, columns: Sequence[str] | None) -> Iterator[Batch]:
         """The rows of a piece with those of the columns that there are; None for all.
@@ -135,9 +163,9 @@ class ParquetSet:
         Raises:
             PredictionError: If the file is damaged or was written to meanwhile.
         """
-        fragment = self._fragments[piece.file]
+        fragment = self._fragment(piece)
         first = min(piece.row_groups, default=0)
-        before = sum(g.num_rows for g in self._row_groups(fragment) if g.id < first)
+        before = sum(g.num_rows for g in self._row_groups(piece.path) if g.id < first)
         named = self.columns if columns is None else {*columns, *self.source.where}
         wanted = [name for name in self.columns if name in named]
         try:
@@ -167,11 +195,29 @@ class ParquetSet:
         numbers, rows = [numbers[place] for place in kept], [rows[place] for place in kept]
         return Batch(path, numbers, data.take(kept) if kept else data.slice(0, 0), rows)
 
-    def _row_groups(self, fragment: Any) -> Sequence[Any]:
+    def _row_groups(self, path: str) -> Sequence[Any]:
         try:
-            return list(fragment.row_groups)
+            return list(self._fragments[path].row_groups)
         except self._failed as error:
-            raise PredictionError(f"{fragment.path} can't be read: {error}") from error
+            raise PredictionError(f"{path} can't be read: {error}") from error
+
+    def _fragment(self, piece: Piece) -> Any:
+        """The file, if it is as it was when the set was cut into pieces."""
+        found = self._fragments.get(piece.path)
+        rows = None if found is None else sum(g.num_rows for g in self._row_groups(piece.path))
+        if rows != piece.rows:
+            raise PredictionError(f"{piece.path} was changed while the set was read; start again")
+        return found
+
+
+def _keys(files: Sequence[str], root: str) -> list[str]:
+    """The columns in the paths of files, as in ``provider=bm25/part.parquet``."""
+    folders = [folder for file in files for folder in file.removeprefix(root).split("/")[:-1]]
+    return list(dict.fromkeys(f.partition("=")[0] for f in folders if "=" in f))
+
+
+def _path(fragment: Any) -> str:
+    return str(fragment.path)
 
 
 def as_text(value: object) -> str:

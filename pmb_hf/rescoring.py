@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from .records import CaseScore, Expectation, Retrieval, Rules
 from .scoring import failures
 from .streaming import Job, Part, Scored, add_up, on_processes, prepare, score_batch
 
-File = tuple[str, Piece, str]
+File = tuple[Piece, str]
 
 
 def rescore_set(
@@ -46,48 +48,60 @@ def rescore_set(
         InputError: ``out`` is not empty.
         PredictionError: As :func:`pmb_hf.streaming.score_set`.
     """
-    target = Path(out)
+    target = Path(out).resolve()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"{target} is there already; give a directory that is empty or new")
     rows, job = prepare(source, references, rules=rules, run_column=run_column)
-    files: list[File] = [(name, piece, str(target / name)) for name, piece in rows.whole_files()]
-    with on_processes(workers, job, _rescore_file, files) as parts:
-        return add_up(job, parts, "miss")
+    # All of it or nothing: a set that lacks files looks like any other.
+    unfinished = target.with_name(f".{target.name[:50]}.{os.getpid()}.part")
+    files = [(piece, str(unfinished / rows.below(piece))) for piece in rows.whole_files()]
+    try:
+        with on_processes(workers, job, _rescore_file, files) as parts:
+            scored = add_up(job, parts, "miss")
+        if target.exists():
+            target.rmdir()
+        unfinished.replace(target)
+    except OSError as error:
+        raise PredictionError(f"{target} can't be written: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return scored
 
 
 def _rescore_file(job: Job, rows: ParquetSet, file: File) -> Part:
     import pyarrow
     import pyarrow.parquet
 
-    _, piece, name = file
+    piece, name = file
     path = Path(name)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = Part(Seen(job.places))
-    own = rows.own_columns(piece)
+    own = rows.own_schema(piece)
     writer = None
-    temporary = path.with_name(f".{path.name}.part")
     try:
         for batch in rows.batches(piece, None):
             scored = score_batch(job, part, batch)
             if any(triple is None for triple in scored):
                 raise PredictionError(f"{batch.path}: rows of a part without references")
-            table = _with_scores(pyarrow, batch.data.select(own), scored, job.rules)
+            table = _with_scores(
+                pyarrow,
+                pyarrow.Table.from_batches([batch.data]).select(own.names).cast(own),
+                scored,
+                job.rules,
+            )
             if writer is None:
-                writer = pyarrow.parquet.ParquetWriter(temporary, table.schema)
+                writer = pyarrow.parquet.ParquetWriter(path, table.schema)
             writer.write_table(table)
         if writer is not None:
             writer.close()
-            temporary.replace(path)
     except OSError as error:
         raise PredictionError(f"{path} can't be written: {error.strerror or error}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
     return part
 
 
 def _with_scores(
     pyarrow: Any,
-    data: Any,
+    table: Any,
     scored: Sequence[tuple[Expectation, Retrieval, CaseScore] | None],
     rules: Rules,
 ) -> Any:
@@ -103,7 +117,6 @@ def _with_scores(
         "drift": (number, [score.drift for score in scores]),
         "failures": (pyarrow.list_(text), [failures(case, got) for case, got, _ in triples]),
     }
-    table = pyarrow.Table.from_batches([data])
     for name, (kind, values) in columns.items():
         cells = pyarrow.array(values, kind)
         place = table.schema.get_field_index(name)

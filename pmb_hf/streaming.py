@@ -7,6 +7,7 @@ of parts add up to the tally of the whole (:class:`pmb_hf.summary.Tally`).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from .completeness import Key, Places, Run, Seen
 from .errors import PredictionError
+from .orphans import end_with
 from .parquet_sets import Batch, ParquetSet, Piece, Source, as_text
 from .records import CaseScore, Expectation, Retrieval, RowError, Rules
 from .rows import expectation_from_row, near_misses, retrieval_from_row, row_key
@@ -72,7 +74,8 @@ class Scored(NamedTuple):
     Attributes:
         summaries: By part: ``retrieval``, ``sessions``.
         by_category: By category, in the order of the cases.
-        groups: By value of the ``by`` column, then by part; {} without one.
+        groups: By value of the ``by`` column, then by part; {} without one. What a run lacks
+            counts in its group, unless its rows are of several.
         rows: Rows that were scored.
         runs: Number of runs.
         missing: Cases that a run lacks, scored as misses.
@@ -105,6 +108,7 @@ class Part:
     near: int = 0
     examples: list[str] = field(default_factory=list)
     folded: dict[Key, dict[str, str]] = field(default_factory=dict)
+    group_of: dict[Run, str | None] = field(default_factory=dict)
 
     def add(self, scores: Sequence[CaseScore], groups: Sequence[str]) -> None:
         """Take in scores, and the group of each if there are groups."""
@@ -136,6 +140,14 @@ class Part:
         self.left_out += other.left_out
         self.near += other.near
         self.examples = [*self.examples, *other.examples][:_EXAMPLES]
+        for run, group in other.group_of.items():
+            self.note_group(run, group)
+
+    def note_group(self, run: Run, group: str | None) -> None:
+        """Remember the group of a run, so that what it lacks counts there; None if of several."""
+        known = self.group_of.setdefault(run, group)
+        if known != group:
+            self.group_of[run] = None
 
 
 def score_set(
@@ -249,7 +261,9 @@ def score_batch(
             continue
         scored.append((*pair, score_case(*pair, job.rules)))
         if job.by is not None:
-            groups.append(as_text(row.get(job.by)))
+            group = as_text(row.get(job.by))
+            groups.append(group)
+            part.note_group(_run_of(job, row), group)
     scores = [triple[2] for triple in scored if triple is not None]
     part.rows += len(scores)
     part.add(scores, groups)
@@ -265,12 +279,16 @@ def _read(job: Job, part: Part, row: Mapping[str, Any]) -> tuple[Expectation, Re
             part.left_out += 1
             return None
         raise RowError(f"there is no case {_case(key)} in the references")
-    run = None if job.run_column is None else as_text(row.get(job.run_column))
+    run = _run_of(job, row)
     if part.seen.add(run, job.places.bits[key]):
         raise RowError(_repeated(run, key))
     got = retrieval_from_row(row)
     _note_near_misses(part, expected, got)
     return expected, got
+
+
+def _run_of(job: Job, row: Mapping[str, Any]) -> Run:
+    return None if job.run_column is None else as_text(row.get(job.run_column))
 
 
 def _note_near_misses(part: Part, expected: Expectation, got: Retrieval) -> None:
@@ -284,7 +302,8 @@ def _note_near_misses(part: Part, expected: Expectation, got: Retrieval) -> None
 _worker: tuple[Job, ParquetSet]
 
 
-def _start(job: Job) -> None:
+def _start(job: Job, parent: int) -> None:
+    end_with(parent)
     global _worker  # noqa: PLW0603 - what a process needs for each of its pieces
     _worker = job, ParquetSet(job.source)
 
@@ -310,7 +329,7 @@ def on_processes(
         yield (do(job, rows, task) for task in tasks)
         return
     # spawn: a fork of a process with Arrow's threads may hang.
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), _start, (job,))
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), _start, (job, os.getpid()))
     try:
         yield pool.map(partial(_work, do), tasks)
     except BrokenProcessPool as error:
@@ -359,7 +378,9 @@ def _misses(job: Job, total: Part, on_missing: str) -> int:
                 + "; to score it as a miss give --on-missing miss (on_missing='miss')"
             )
         got = Retrieval(status="missing", error="no prediction")
-        total.add([score_case(job.wanted[key], got, job.rules) for key in keys], [])
+        group = total.group_of.get(run)
+        groups = [] if group is None else [group] * len(keys)
+        total.add([score_case(job.wanted[key], got, job.rules) for key in keys], groups)
         missing += len(keys)
     return missing
 

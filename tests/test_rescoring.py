@@ -104,7 +104,24 @@ def test_nothing_is_written_over_and_nothing_is_left(
     only = references[:77]
     with pytest.raises(PredictionError, match="rows of a part without references"):
         rescore_set(Source(str(folder), {}), only, tmp_path / "out", rules="spec")
-    assert tree(tmp_path / "out") == {}
+    assert not (tmp_path / "out").exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_each_file_keeps_its_own_types(tmp_path: Path, references: list[Row]) -> None:
+    rows = [
+        {"case_id": row["case_id"], "relevant_beliefs": row["gold"], "run": "a", "n": 7}
+        for row in references[:77]
+    ]
+    (tmp_path / "in").mkdir()
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "in" / "a.parquet")
+    other = [{**row, "run": "b", "n": 1.5, "extra": "00012"} for row in rows]
+    pq.write_table(pa.Table.from_pylist(other), tmp_path / "in" / "b.parquet")
+    rescore_set(Source(str(tmp_path / "in"), {}), references, tmp_path / "out", rules="spec")
+    first = pq.read_schema(tmp_path / "out" / "a.parquet")
+    assert (first.field("n").type, "extra" in first.names) == (pa.int64(), False)
+    second = pq.ParquetFile(tmp_path / "out" / "b.parquet").read()
+    assert set(second.column("extra").to_pylist()) == {"00012"}
 
 
 def test_on_the_command_line(tmp_path: Path, folder: Path) -> None:

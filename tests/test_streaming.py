@@ -14,7 +14,7 @@ from pmb_hf.corpus import load_corpus
 from pmb_hf.dataset_rows import rows as dataset_rows
 from pmb_hf.errors import PredictionError
 from pmb_hf.evaluation import score
-from pmb_hf.parquet_sets import Source
+from pmb_hf.parquet_sets import ParquetSet, Source
 from pmb_hf.streaming import Scored, score_set
 
 Row = dict[str, Any]
@@ -225,3 +225,80 @@ def test_what_is_no_set(tmp_path: Path, singles: list[Row]) -> None:
         stream(tmp_path / "bad.parquet", singles)
     with pytest.raises(PredictionError, match="no references"):
         stream(write(tmp_path / "a.parquet", answers(singles, "r", 1)), [])
+
+
+def bare(path: Path, columns: dict[str, pa.Array]) -> None:
+    """A Parquet file of these columns."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(columns), path)
+
+
+def columns_of(rows: list[Row], run: str, **more: pa.Array) -> dict[str, pa.Array]:
+    """The columns that every file has, and more."""
+    return {
+        "run_id": pa.array([run] * len(rows)),
+        "case_id": pa.array([row["case_id"] for row in rows]),
+        "relevant_beliefs": pa.array([row["relevant_beliefs"] for row in rows]),
+        **more,
+    }
+
+
+@pytest.mark.parametrize("first", ["a", "z"])
+def test_columns_that_only_some_files_have(tmp_path: Path, singles: list[Row], first: str) -> None:
+    rows = answers(singles, "r", 1)
+    failed = pa.array(["timeout"] * len(rows))
+    bare(tmp_path / f"{first}.parquet", columns_of(rows, "plain"))
+    bare(tmp_path / "m.parquet", columns_of(rows, "failed", status=failed))
+    summary = stream(tmp_path, singles).summaries["retrieval"]
+    assert (summary["cases"], summary["errors"]) == (154, 77)
+
+
+def test_types_that_go_together_and_types_that_do_not(tmp_path: Path, singles: list[Row]) -> None:
+    rows = answers(singles, "r", 1)
+    n = len(rows)
+    bare(
+        tmp_path / "a.parquet",
+        columns_of(rows, "a", status=pa.nulls(n), latency_ms=pa.array([1] * n)),
+    )
+    fine = {"status": pa.array(["ok"] * n), "latency_ms": pa.array([1.5] * n)}
+    bare(tmp_path / "b.parquet", columns_of(rows, "b", **fine))
+    summary = stream(tmp_path, singles).summaries["retrieval"]
+    assert (summary["errors"], summary["mean_latency_ms"]) == (0, 1.25)
+    numbers = columns_of(rows, "c") | {"run_id": pa.array([7] * n)}
+    bare(tmp_path / "c.parquet", numbers)
+    with pytest.raises(PredictionError, match=r"c\.parquet can't be read together"):
+        stream(tmp_path, singles)
+
+
+def test_what_a_path_says_is_text(tmp_path: Path, singles: list[Row]) -> None:
+    rows = answers(singles, "r", 1)
+    for run in ("1", "01"):
+        columns = columns_of(rows, "")
+        del columns["run_id"]
+        bare(tmp_path / f"run={run}" / "a.parquet", columns)
+    assert stream(tmp_path, singles).runs == 2
+
+
+def test_what_a_run_lacks_counts_in_its_group(tmp_path: Path, singles: list[Row]) -> None:
+    write(tmp_path / "a.parquet", answers(singles, "whole", 1))
+    part = answers(singles, "part", 1)[:16]
+    write(tmp_path / "b.parquet", part)
+    scored = stream(tmp_path, singles, by="run_id", on_missing="miss")
+    assert scored.groups["part"]["retrieval"] == score(part, singles, on_missing="miss")
+    assert scored.groups["whole"]["retrieval"]["cases"] == 77
+
+
+def test_a_set_that_changes_is_refused(tmp_path: Path, singles: list[Row]) -> None:
+    rows = answers(singles, "r", 1)
+    write(tmp_path / "b.parquet", rows)
+    before = ParquetSet(Source(str(tmp_path), {})).pieces()
+    write(tmp_path / "a.parquet", answers(singles, "new", 1))
+    now = ParquetSet(Source(str(tmp_path), {}))
+    assert [piece.path for piece in before] == [str(tmp_path / "b.parquet")]
+    assert sum(len(b.rows) for b in now.batches(before[0], ["case_id"])) == 77
+    write(tmp_path / "b.parquet", rows[:5])
+    with pytest.raises(PredictionError, match=r"b\.parquet was changed"):
+        list(ParquetSet(Source(str(tmp_path), {})).batches(before[0], ["case_id"]))
+    (tmp_path / "b.parquet").unlink()
+    with pytest.raises(PredictionError, match=r"b\.parquet was changed"):
+        list(ParquetSet(Source(str(tmp_path), {})).batches(before[0], ["case_id"]))
