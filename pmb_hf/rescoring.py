@@ -11,9 +11,10 @@ from typing import Any
 from .completeness import Seen
 from .errors import InputError, PredictionError
 from .parquet_sets import ParquetSet, Piece, Source
+from .partial_scores import Job, Part, Scored, score_batch
 from .records import CaseScore, Expectation, Retrieval, Rules
 from .scoring import failures
-from .streaming import Job, Part, Scored, add_up, on_processes, prepare, score_batch
+from .streaming import add_up, on_processes, prepare
 
 File = tuple[Piece, str]
 

@@ -15,7 +15,8 @@ from pmb_hf.dataset_rows import rows as dataset_rows
 from pmb_hf.errors import PredictionError
 from pmb_hf.evaluation import score
 from pmb_hf.parquet_sets import ParquetSet, Source
-from pmb_hf.streaming import Scored, score_set
+from pmb_hf.partial_scores import Scored
+from pmb_hf.streaming import score_set
 
 Row = dict[str, Any]
 SCHEMA = pa.schema(

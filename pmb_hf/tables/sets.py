@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ..streaming import Scored
+from ..partial_scores import Scored
 from ..summary import Summary
 from .cells import count, milliseconds, rate
 from .layout import add_number, plain, table, with_n
