@@ -6,13 +6,16 @@ work. Columns that the path holds (``provider=bm25/part.parquet``) are columns l
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from .errors import MissingDependencyError, PredictionError
+from .errors import InputError, MissingDependencyError, PmbError, PredictionError
+from .files import check_source
 
+T = TypeVar("T")
 HUB = "hf://"
 BATCH_ROWS = 4096
 """Rows in memory at a time, and at most in a piece's last batch."""
@@ -68,6 +71,7 @@ class ParquetSet:
 
     Raises:
         PredictionError: If there is no such set, or it can't be read.
+        HubError: If it is on the Hub, and the Hub refuses or does not answer.
         MissingDependencyError: If pyarrow is not installed.
     """
 
@@ -81,9 +85,13 @@ class ParquetSet:
             raise MissingDependencyError(
                 f"reading {source.path} needs pyarrow ({error}): pip install pyarrow"
             ) from error
-        self._failed = (pyarrow.ArrowException, OSError, ValueError)
+        self._of_file = pyarrow.ArrowException
+        self._failed: tuple[type[Exception], ...] = (pyarrow.ArrowException, OSError, ValueError)
+        if source.path.startswith(HUB):
+            self._failed = (Exception,)  # the library trips over an odd answer anyhow
         path, filesystem = _place(source.path)
-        try:
+
+        def find() -> Any:
             options = {"format": "parquet", "filesystem": filesystem}
             plain = dataset.dataset(path, **options)
             # As text: "01" and "1" are two values.
@@ -91,8 +99,9 @@ class ParquetSet:
             parts = dataset.partitioning(of_path, flavor="hive") if of_path.names else None
             found = dataset.dataset(path, partitioning=parts, **options) if parts else plain
             self._fragments = {f.path: f for f in sorted(found.get_fragments(), key=_path)}
-        except self._failed as error:
-            raise PredictionError(f"{source.path} is no set of Parquet files: {error}") from error
+            return found
+
+        found = self._try(f"{source.path} is no set of Parquet files", find)
         if not self._fragments:
             raise PredictionError(f"{source.path} holds no Parquet file")
         self.schema = self._schema(pyarrow, found.schema)
@@ -104,16 +113,16 @@ class ParquetSet:
 
     def _schema(self, pyarrow: Any, first: Any) -> Any:
         """One schema of all files: every column, in a type that holds all of its values."""
-        schemas: list[Any] = []
-        for fragment in self._fragments.values():
-            try:
-                schemas.append(fragment.physical_schema.remove_metadata())
-                schemas = [pyarrow.unify_schemas(schemas, promote_options="permissive")]
-            except self._failed as error:
-                raise PredictionError(
-                    f"{fragment.path} can't be read together with the files before it: {error}"
-                ) from error
-        schema = schemas[0]
+        schema: Any = None
+
+        def join(fragment: Any) -> Any:
+            own = fragment.physical_schema.remove_metadata()
+            both = [own] if schema is None else [schema, own]
+            return pyarrow.unify_schemas(both, promote_options="permissive")
+
+        for path, fragment in self._fragments.items():
+            said = f"{path} can't be read together with the files before it"
+            schema = self._try(said, partial(join, fragment))
         own = set(schema.names)
         of_path = [found for found in first if found.name not in own]
         return pyarrow.schema([*schema, *of_path])
@@ -168,7 +177,9 @@ class ParquetSet:
         before = sum(g.num_rows for g in self._row_groups(piece.path) if g.id < first)
         named = self.columns if columns is None else {*columns, *self.source.where}
         wanted = [name for name in self.columns if name in named]
-        try:
+
+        def read() -> Iterator[Batch]:
+            done = before
             for batch in fragment.subset(row_group_ids=list(piece.row_groups)).to_batches(
                 schema=self.schema,
                 columns=wanted,
@@ -177,11 +188,23 @@ class ParquetSet:
                 fragment_readahead=0,
                 use_threads=False,
             ):
-                numbers = range(before + 1, before + 1 + batch.num_rows)
-                before += batch.num_rows
+                numbers = range(done + 1, done + 1 + batch.num_rows)
+                done += batch.num_rows
                 yield self._batch(fragment.path, numbers, batch)
-        except self._failed as error:
-            raise PredictionError(f"{fragment.path} can't be read: {error}") from error
+
+        found = read()
+        following = partial(next, found, None)
+        while (batch := self._try(f"{fragment.path} can't be read", following)) is not None:
+            yield batch
+
+    def values(self, column: str, limit: int = 8) -> list[str]:
+        """The values of a column as they are written on a command line, sorted; "…" for more."""
+        found: set[str] = set()
+        everything = ParquetSet(Source(self.source.path, {}))
+        for piece in everything.whole_files():
+            for batch in everything.batches(piece, [column]):
+                found.update(as_text(row[column]) for row in batch.rows)
+        return [*sorted(found)[:limit], *(["…"] if len(found) > limit else [])]
 
     def _batch(self, path: str, numbers: Sequence[int], data: Any) -> Batch:
         where, rows = self.source.where, data.to_pylist()
@@ -196,10 +219,26 @@ class ParquetSet:
         return Batch(path, numbers, data.take(kept) if kept else data.slice(0, 0), rows)
 
     def _row_groups(self, path: str) -> Sequence[Any]:
+        return self._try(f"{path} can't be read", lambda: list(self._fragments[path].row_groups))
+
+    def _try(self, said: str, do: Callable[[], T]) -> T:
+        """What ``do`` returns; what it raises becomes an error that begins with ``said``."""
+        failure: PmbError
         try:
-            return list(self._fragments[path].row_groups)
+            return do()
         except self._failed as error:
-            raise PredictionError(f"{path} can't be read: {error}") from error
+            if isinstance(error, PmbError):
+                raise
+            if self.source.path.startswith(HUB):
+                from .hub.sets import reading_failure
+
+                of_file = isinstance(error, self._of_file)
+                failure = reading_failure(self.source.path, said, error, of_file=of_file)
+            else:
+                failure = PredictionError(f"{said}: {error}")
+                failure.__cause__ = error
+        # Not within: an error of the Hub holds the request, and that the token.
+        raise failure
 
     def _fragment(self, piece: Piece) -> Any:
         """The file, if it is as it was when the set was cut into pieces."""
@@ -236,10 +275,20 @@ def _local(path: str) -> str:
     return path.removeprefix(HUB).rstrip("/")
 
 
+def _check(path: Path) -> None:
+    try:
+        check_source(path)
+    except InputError as error:
+        raise PredictionError(str(error)) from error
+
+
 def _place(path: str) -> tuple[str, Any]:
     if not path.startswith(HUB):
+        if Path(path).exists():
+            _check(Path(path))
         return path, None
-    from huggingface_hub import HfFileSystem
     from pyarrow.fs import FSSpecHandler, PyFileSystem
 
-    return _local(path), PyFileSystem(FSSpecHandler(HfFileSystem()))
+    from .hub.sets import file_system
+
+    return _local(path), PyFileSystem(FSSpecHandler(file_system()))

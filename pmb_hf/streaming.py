@@ -102,8 +102,7 @@ def add_up(job: Job, parts: Iterable[Part], on_missing: str) -> Scored:
         total.merge(part, job.run_column)
     missing = _misses(job, total, on_missing)
     if not total.rows:
-        what = "no rows of the parts that were asked for" if total.left_out else "no rows"
-        raise PredictionError(f"{job.source.path} holds {what}")
+        raise PredictionError(f"{job.source.path} holds {_nothing(job, total)}")
     return _scored(job, total, missing)
 
 
@@ -204,6 +203,18 @@ def _misses(job: Job, total: Part, on_missing: str) -> int:
         total.add([score_case(job.wanted[key], got, job.rules) for key in keys], groups)
         missing += len(keys)
     return missing
+
+
+def _nothing(job: Job, total: Part) -> str:
+    """Why there is nothing to score."""
+    if total.left_out:
+        return "no rows of the parts that were asked for"
+    if not job.source.where:
+        return "no rows"
+    rows = ParquetSet(job.source)
+    where = " and ".join(f"{name}={value}" for name, value in job.source.where.items())
+    there = "; ".join(f"{name} is {' or '.join(rows.values(name))}" for name in job.source.where)
+    return f"no rows with {where}: {there}"
 
 
 def _scored(job: Job, total: Part, missing: int) -> Scored:

@@ -303,3 +303,10 @@ def test_a_set_that_changes_is_refused(tmp_path: Path, singles: list[Row]) -> No
     (tmp_path / "b.parquet").unlink()
     with pytest.raises(PredictionError, match=r"b\.parquet was changed"):
         list(ParquetSet(Source(str(tmp_path), {})).batches(before[0], ["case_id"]))
+
+
+def test_a_choice_of_no_rows_says_what_there_is(tmp_path: Path, singles: list[Row]) -> None:
+    for run in ("a", "b"):
+        write(tmp_path / f"{run}.parquet", answers(singles, run, 1))
+    with pytest.raises(PredictionError, match="no rows with run_id=c: run_id is a or b"):
+        score_set(Source(str(tmp_path), {"run_id": "c"}), singles)
