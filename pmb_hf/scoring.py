@@ -70,6 +70,7 @@ def score_case(expected: Expectation, got: Retrieval, rules: Rules) -> CaseScore
     wrong = set(ids)
     returned = len(wrong)
     wrong -= gold
+    noise = wrong if exact is not None else wrong - expected.harmless
     hits = returned - len(wrong) if status == OK else 0
     precision, recall = _precision_recall(expected, got, hits, returned, rules)
     rank = hit_at_1 = r_precision = coverage = question_precision = question_recall = None
@@ -97,7 +98,7 @@ def score_case(expected: Expectation, got: Retrieval, rules: Rules) -> CaseScore
         r_precision,
         rank,
         None if turn_index is None else _mutated(expected, got),
-        _noise(expected, wrong) if wrong else (),
+        tuple(map(expected.kinds.__getitem__, noise)) if noise else (),
         () if raw is None else _dropped(expected, ids, raw),
         returned,
         len(ids) - returned if raw is None else len(raw) - len(set(raw)),
@@ -205,14 +206,6 @@ def _mutated(expected: Expectation, got: Retrieval) -> bool | None:
     shown = set(got.relevant)
     found = shown.issuperset(expected.changed) and shown.isdisjoint(expected.retired)
     return got.status == OK and found
-
-
-def _noise(expected: Expectation, wrong: set[str]) -> tuple[str, ...]:
-    """The kinds of the noise among the returned beliefs that are not gold."""
-    kinds = expected.kinds
-    if expected.relevant_only is None:
-        wrong = wrong - expected.harmless
-    return tuple(map(kinds.__getitem__, wrong))
 
 
 def _dropped(expected: Expectation, ids: tuple[str, ...], raw: tuple[str, ...]) -> tuple[str, ...]:

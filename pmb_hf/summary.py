@@ -42,6 +42,10 @@ _COVERED = ("limit_covers_eligible", "n_limit_covers_eligible")
 _LOOSE = 4096
 _PASSED = {f"passed_{kind}": kind for kind in PASS_KINDS}
 _NOISE = {f"noise_{kind}": kind for kind in NOISE_KINDS}
+_COUNTS = dict.fromkeys(
+    ("cases", "passed", "active_cases", "errors", *_PASSED, *_SUMMED, *_COVERED), 0
+)
+_FIELDS = tuple(field for _, _, field in _AVERAGED)
 
 
 def round_half_up(value: float, digits: int = 4) -> float:
@@ -92,10 +96,10 @@ class Tally:
 
     def __init__(self) -> None:
         """Start with no scores."""
-        self._counts: Counter[str] = Counter()
+        self._counts = _COUNTS.copy()
         self._noise: Counter[str] = Counter()
         self._dropped: Counter[str] = Counter()
-        self._values = {field: _Values() for _, _, field in _AVERAGED}
+        self._values = {field: _Values() for field in _FIELDS}
         self._latencies = _Values()
 
     def add(self, scores: Iterable[CaseScore]) -> None:
@@ -115,21 +119,24 @@ class Tally:
             counts[name] += kinds.count(kind)
         for field, values in self._values.items():
             column = of[field]
-            values.add(filter(None, column), len(column) - column.count(None))
+            if n := len(column) - column.count(None):
+                values.add(filter(None, column), n)
         self._noise.update(chain.from_iterable(of["noise"]))
         if any(of["dropped"]):
             self._dropped.update(chain.from_iterable(of["dropped"]))
         for name in _SUMMED:
             counts[name] += sum(of[name])
         covered = of["limit_covers_eligible"]
-        counts["limit_covers_eligible"] += covered.count(True)
-        counts["n_limit_covers_eligible"] += len(covered) - covered.count(None)
+        if n := len(covered) - covered.count(None):
+            counts["limit_covers_eligible"] += covered.count(True)
+            counts["n_limit_covers_eligible"] += n
         latencies = [value for value in of["latency_ms"] if value is not None]
         self._latencies.add(latencies, len(latencies))
 
     def merge(self, other: Tally) -> None:
         """Take in what another tally holds."""
-        self._counts.update(other._counts)
+        for name, count in other._counts.items():
+            self._counts[name] += count
         self._noise.update(other._noise)
         self._dropped.update(other._dropped)
         for field, values in self._values.items():
@@ -151,7 +158,7 @@ class Tally:
         for mean, n, field in _AVERAGED:
             values = self._values[field]
             out[mean], out[n] = values.mean(), values.n
-        out |= {name: noise[kind] for name, kind in _NOISE.items()}
+        out |= {name: noise.get(kind, 0) for name, kind in _NOISE.items()}
         out["leaks"] = noise[OTHER_USER] + dropped[OTHER_USER]
         out["unknown_ids"] = noise[UNKNOWN] + dropped[UNKNOWN]
         out |= {name: counts[name] for name in (*_SUMMED, *_COVERED)}
@@ -175,41 +182,43 @@ class _Values:
     def __init__(self) -> None:
         self.n = 0
         self.loose: list[float] = []
-        self.counted: Counter[float] = Counter()
+        self.counted: Counter[float] | None = None
 
     def add(self, values: Iterable[float], n: int) -> None:
         self.n += n
         self.loose.extend(values)
         if len(self.loose) > _LOOSE:
-            self.counted.update(self.loose)
-            self.loose.clear()
+            self._count()
 
     def merge(self, other: _Values) -> None:
-        self.counted.update(other.counted)
+        if other.counted is not None:
+            self._count().update(other.counted)
         self.add(other.loose, other.n)
 
     def mean(self, digits: int = 4) -> float | None:
         """The correctly rounded sum over n: by `math.fsum`, or by fractions of what is counted."""
         if not self.n:
             return None
-        if not self.counted:
+        if self.counted is None:
             return round_half_up(math.fsum(self.loose) / self.n, digits)
-        self._count_all()
-        total = sum(Fraction(value) * times for value, times in self.counted.items())
+        total = sum(Fraction(value) * times for value, times in self._count().items())
         return round_half_up(float(total) / self.n, digits)
 
     def percentile(self, share: float) -> float | None:
-        if not self.counted:
+        if self.counted is None:
             return percentile(self.loose, share)
-        self._count_all()
-        rank = max(1, math.ceil(share * self.counted.total()))
-        ordered = sorted(self.counted)
-        ranks = list(accumulate(map(self.counted.__getitem__, ordered)))
+        counted = self._count()
+        rank = max(1, math.ceil(share * counted.total()))
+        ordered = sorted(counted)
+        ranks = list(accumulate(map(counted.__getitem__, ordered)))
         return ordered[bisect_left(ranks, rank)]
 
-    def _count_all(self) -> None:
+    def _count(self) -> Counter[float]:
+        """Count what is still loose."""
+        self.counted = Counter() if self.counted is None else self.counted
         self.counted.update(self.loose)
         self.loose.clear()
+        return self.counted
 
 
 def summarize_by_category(scores: Iterable[CaseScore]) -> dict[str, Summary]:
