@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from .errors import InputError
 
+_OPEN = re.compile(r"/dev/stdin|(/dev|/proc/self)/fd/\d+")
 _PART_NAME = 50
 """How much of a file's name its part bears; with all of it the part's name may be too long."""
 
@@ -66,6 +69,25 @@ def check_place(path: Path) -> None:
             raise InputError(
                 f"{path} can't be written: {parent} is no directory; choose another place"
             )
+
+
+def check_source(path: Path) -> None:
+    """Refuse to read what is no file: a named pipe or a device may never come to an end.
+
+    A pipe that the shell has opened for us (``/dev/stdin``, ``<(command)``) is read.
+
+    Raises:
+        InputError: If something else than a file or a directory stands there.
+        OSError: If nothing does, or it may not be looked at.
+    """
+    mode = path.stat().st_mode
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        return
+    if _OPEN.fullmatch(str(path)) and stat.S_ISFIFO(mode):
+        return
+    kinds = ((stat.S_ISFIFO, "a named pipe"), (stat.S_ISSOCK, "a socket"))
+    kind = next((name for is_one, name in kinds if is_one(mode)), "a device")
+    raise InputError(f"{path} is {kind}, no file; give a file")
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .completeness import Seen
-from .errors import InputError, PredictionError
+from .errors import HubError, InputError, PredictionError
 from .parquet_sets import ParquetSet, Piece, Source
 from .partial_scores import Job, Part, Scored, score_batch
 from .records import CaseScore, Expectation, Retrieval, Rules
@@ -62,6 +62,8 @@ def rescore_set(
         if target.exists():
             target.rmdir()
         unfinished.replace(target)
+    except HubError:
+        raise  # it is about what is read
     except OSError as error:
         raise PredictionError(f"{target} can't be written: {error.strerror or error}") from error
     finally:
@@ -95,6 +97,8 @@ def _rescore_file(job: Job, rows: ParquetSet, file: File) -> Part:
             writer.write_table(table)
         if writer is not None:
             writer.close()
+    except HubError:
+        raise
     except OSError as error:
         raise PredictionError(f"{path} can't be written: {error.strerror or error}") from error
     return part

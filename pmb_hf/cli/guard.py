@@ -7,12 +7,13 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TextIO, cast
 
 import typer
 from typer.core import TyperGroup
 
 from ..errors import PmbError
+from ..tokens import Covered
 from .output import UNREAD, error_line, hint_line
 
 DEBUG_ENV = "PMB_DEBUG"
@@ -62,10 +63,21 @@ class GuardedGroup(TyperGroup):
             sys.exit(code)
         return code
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            # Typer would make an exit code of it, in silence.
+            raise typer.Abort from error
+
 
 def guarded(command: Callable[[], Any]) -> int:
     """Call ``command`` and return the exit code that its end stands for."""
     _be_tolerant()
+    stderr = sys.stderr
+    # Libraries write there, too: what a server warns of, and tracebacks.
+    sys.stderr = cast("TextIO", Covered(stderr))
     try:
         result = command()
     except (KeyboardInterrupt, typer.Abort):
@@ -73,6 +85,8 @@ def guarded(command: Callable[[], Any]) -> int:
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the outermost frame: all becomes an exit code
         return _failed(error)
+    finally:
+        sys.stderr = stderr
     return result if isinstance(result, int) else 0
 
 

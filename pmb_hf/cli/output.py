@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ..tables.text import clean_lines
+from ..tokens import hidden
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -45,7 +46,7 @@ def show_json(value: Any) -> None:
 
 def write_text(text: str) -> None:
     """Print text as it is, in UTF-8 whatever the terminal's encoding."""
-    _write(text.encode("utf-8", "backslashreplace"))
+    _write(text, utf8=True)
 
 
 def line(text: str) -> None:
@@ -53,9 +54,11 @@ def line(text: str) -> None:
     _write(clean_lines(text) + "\n")
 
 
-def _write(text: str | bytes, *, color: bool | None = None) -> None:
+def _write(text: str, *, color: bool | None = None, utf8: bool = False) -> None:
+    shown = hidden(text)
+    made = shown.encode("utf-8", "backslashreplace") if utf8 else shown
     try:
-        typer.echo(text, nl=False, color=color)
+        typer.echo(made, nl=False, color=color)
     except BrokenPipeError:
         # What is still in the buffer would raise again when the interpreter ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -64,17 +67,22 @@ def _write(text: str | bytes, *, color: bool | None = None) -> None:
 
 def note(text: str) -> None:
     """Tell something beside the result, on standard error."""
-    typer.echo(clean_lines(text), err=True)
+    typer.echo(_safe(text), err=True)
 
 
 def error_line(text: str) -> None:
     """Say what went wrong, in red where there are colours."""
-    typer.secho(f"error: {clean_lines(text)}", fg="red", err=True, color=_color())
+    typer.secho(f"error: {_safe(text)}", fg="red", err=True, color=_color())
 
 
 def hint_line(text: str) -> None:
     """Say what helps."""
-    typer.secho(clean_lines(text), dim=True, err=True, color=_color())
+    typer.secho(_safe(text), dim=True, err=True, color=_color())
+
+
+def _safe(text: str) -> str:
+    """Foreign text that neither steers the terminal nor shows a token of the Hub."""
+    return hidden(clean_lines(text))
 
 
 def _color() -> bool | None:

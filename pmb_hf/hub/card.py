@@ -25,6 +25,10 @@ def front_matter(text: str, where: str) -> dict[str, Any]:
     yaml = import_module("yaml")  # comes with huggingface_hub, without types
     try:
         fields = yaml.safe_load(found.group(1))
+    except RecursionError:
+        raise InputError(
+            f"{where}: what stands between the lines of --- is nested too deeply"
+        ) from None
     except (yaml.YAMLError, ValueError) as error:
         said = " ".join(str(error).split())
         raise InputError(

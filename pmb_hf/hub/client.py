@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ..errors import HubError
 from .changes import MANIFEST, Remote, read_manifest
@@ -56,18 +56,15 @@ class Client:
         """The repository, or ``None`` if there is none that the token may see."""
 
         def ask() -> Head:
-            info = self._api.repo_info(repo, repo_type=repo_type)
-            files = {
-                item.path: Remote(item.size, item.blob_id, item.lfs.sha256 if item.lfs else None)
-                for item in self._api.list_repo_tree(
-                    repo, repo_type=repo_type, revision=info.sha, recursive=True
-                )
-                if hasattr(item, "blob_id")
-            }
+            sha, private = self._head(repo_type, repo)
+            items = self._api.list_repo_tree(
+                repo, repo_type=repo_type, revision=sha, recursive=True
+            )
+            files = dict(_remote(item) for item in items if hasattr(item, "blob_id"))
             owned: frozenset[str] = frozenset()
             if MANIFEST in files:
-                owned = read_manifest(self._read(repo_type, repo, MANIFEST, info.sha))
-            return Head(info.sha, bool(info.private), files, owned & files.keys())
+                owned = read_manifest(self._read(repo_type, repo, MANIFEST, sha))
+            return Head(sha, private, files, owned & files.keys())
 
         try:
             return self._call(self._doing(f"read {repo}", repo_type, repo), ask)
@@ -89,16 +86,16 @@ class Client:
         doing = self._doing(f"read {pattern} of {repo}", repo_type, repo)
 
         def fetch() -> tuple[str, tuple[Path, ...]]:
-            info = self._api.repo_info(repo, repo_type=repo_type)
+            sha, _ = self._head(repo_type, repo)
             with _quiet():
                 self._api.snapshot_download(
                     repo,
                     repo_type=repo_type,
-                    revision=info.sha,
+                    revision=sha,
                     allow_patterns=[pattern],
                     local_dir=into,
                 )
-            return str(info.sha), tuple(sorted(path for path in into.glob(pattern)))
+            return sha, tuple(sorted(path for path in into.glob(pattern)))
 
         return self._call(doing, fetch)
 
@@ -145,7 +142,8 @@ class Client:
                     parent_commit=parent,
                     create_pr=create_pr,
                 )
-            return Made(made.oid, made.pr_url if create_pr else made.commit_url)
+            url = made.pr_url if create_pr else made.commit_url
+            return Made(_text(made.oid, "the commit's id"), _text(url, "the commit's address"))
 
         return self._call(doing, send)
 
@@ -156,6 +154,11 @@ class Client:
     def _doing(self, what: str, repo_type: str, repo: str, *, writing: bool = False) -> Doing:
         return Doing(what, repo, KINDS[repo_type], writing, self.endpoint, self.token)
 
+    def _head(self, repo_type: str, repo: str) -> tuple[str, bool]:
+        """The commit at the head of ``main``, and whether the repository is private."""
+        info = self._api.repo_info(repo, repo_type=repo_type)
+        return _text(info.sha, "the commit's id"), bool(info.private)
+
     def _read(self, repo_type: str, repo: str, path: str, revision: str) -> bytes:
         with tempfile.TemporaryDirectory(prefix="pmb-hf-") as cache, _quiet():
             found = self._api.hf_hub_download(
@@ -164,15 +167,26 @@ class Client:
             return Path(found).read_bytes()
 
     def _call(self, doing: Doing, ask: Callable[[], T]) -> T:
-        # httpx's errors: which copy of it the library uses depends on its version.
-        http_error = next(
-            kind for kind in self._hub.errors.HfHubHTTPError.__mro__ if kind.__name__ == "HTTPError"
-        )
         try:
             return ask()
-        except (http_error, OSError, ValueError, RuntimeError) as error:
+        except Exception as error:  # noqa: BLE001 - the library trips over an odd answer anyhow
             failure = failure_of(error, doing)
         raise failure
+
+
+def _remote(item: Any) -> tuple[str, Remote]:
+    """A file of a listing, if it is told as one."""
+    lfs = item.lfs.sha256 if item.lfs else None
+    if not isinstance(item.size, int):
+        raise TypeError("a file's size is no number")
+    oid = _text(item.blob_id, "a file's id")
+    return _text(item.path, "a file's path"), Remote(item.size, oid, lfs)
+
+
+def _text(value: Any, what: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise TypeError(f"{what} is no text")
+    return value
 
 
 @contextmanager

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from json import JSONDecodeError
 from typing import Any, NamedTuple
 
 from ..errors import HubError, MissingDependencyError, PmbError
+from ..tokens import FORM, hidden, stored
 
 CONFLICTS = (409, 412)
-_TOKEN = re.compile(r"\b(?:hf|api_org)_[A-Za-z0-9]{8,}")
-_HIDDEN = "<token>"
 _TOKENS_PAGE = "settings/tokens"
 _LINES = 300
 
@@ -54,16 +54,12 @@ def failure_of(error: BaseException, doing: Doing) -> PmbError:
 
 def hide(text: str, token: str | None) -> str:
     """``text`` on one line and without anything that looks like a token."""
-    if token:
-        text = text.replace(token, _HIDDEN)
-    return " ".join(_TOKEN.sub(_HIDDEN, text).split())
+    return " ".join(hidden(text, [*stored(), token or ""]).split())
 
 
 def has_token(text: str, token: str | None) -> bool:
     """Whether a token stands in ``text``: the one in use, or one of the Hub's form."""
-    return bool(token and token in text) or any(
-        len(match.group()) >= 30 for match in _TOKEN.finditer(text)
-    )
+    return bool(token and token in text) or FORM.search(text) is not None
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
@@ -80,7 +76,7 @@ def _response(error: BaseException) -> Any:
 
 
 def _by_status(status: int, doing: Doing, response: Any) -> str:
-    said = _said(response)
+    said = _said(response, doing.token)
     if status == 401 and not doing.token:
         return f"the Hub wants to know who you are (401); {sign_in(doing.endpoint)}"
     if status == 401:
@@ -99,7 +95,7 @@ def _by_status(status: int, doing: Doing, response: Any) -> str:
         )
     if status == 404:
         return (
-            f"there is no {doing.place}, or the token may not see it (404); check --repo, and "
+            f"there is no {doing.place}, or the token may not see it (404); check its name, and "
             "that the token has access to it"
         )
     if status in CONFLICTS:
@@ -113,6 +109,8 @@ def _by_status(status: int, doing: Doing, response: Any) -> str:
             f"the Hub failed ({status}{said}); that is not your doing: try again later, "
             "https://status.huggingface.co tells how it is"
         )
+    if status < 400:
+        return _no_sense(f"status {status}{said}", doing)
     return f"the Hub refused ({status}{said})"
 
 
@@ -135,13 +133,35 @@ def _without_answer(error: BaseException, doing: Doing) -> str:
         return "HF_HUB_OFFLINE is set; unset it to reach the Hub"
     if "LocalTokenNotFoundError" in names:
         return f"the Hub wants to know who you are; {sign_in(doing.endpoint)}"
+    kind, said = type(error).__name__, _short(error, doing.token)
+    if isinstance(error, JSONDecodeError | UnicodeDecodeError | RecursionError):
+        return _no_sense(f"it is no JSON: {said}", doing)
     if isinstance(error, ValueError):
-        return f"the Hub would not take it: {_short(error)}"
+        return f"the Hub would not take it: {said}"
+    if not _is_of_the_way(error):
+        return _no_sense(f"{kind}: {said}", doing)
     last = list(_chain(error))[-1]
     published = "; nothing was published by this" if doing.writing else ""
+    why = f"{type(last).__name__}: {_short(last, doing.token)}"
     return (
-        f"no answer from {doing.endpoint} ({type(last).__name__}: {_short(last)}){published}; "
+        f"no answer from {doing.endpoint} ({why}){published}; "
         "check the network, proxies and HF_ENDPOINT, and try again"
+    )
+
+
+def _is_of_the_way(error: BaseException) -> bool:
+    """Whether it tells of the network or the disk, and not of what the library made of an answer.
+
+    Which copy of httpx the library uses depends on its version.
+    """
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    return isinstance(error, OSError | RuntimeError) or "HTTPError" in kinds
+
+
+def _no_sense(why: str, doing: Doing) -> str:
+    return (
+        f"what {doing.endpoint} answers makes no sense ({why}); check that HF_ENDPOINT is a Hub, "
+        "and try again later"
     )
 
 
@@ -161,7 +181,7 @@ def _wait(response: Any) -> str:
     return f"{seconds} s" if seconds.isdigit() else "some minutes"
 
 
-def _said(response: Any) -> str:
+def _said(response: Any, token: str | None) -> str:
     """What the Hub says of it, to be put into brackets."""
     text = response.headers.get("X-Error-Message")
     if not text:
@@ -170,11 +190,12 @@ def _said(response: Any) -> str:
             text = body.get("error") if isinstance(body, dict) else None
         except Exception:  # noqa: BLE001 - a body of any kind, read or not: then it says nothing
             text = None
-    return f": {_short(text)}" if isinstance(text, str) and text.strip() else ""
+    return f": {_short(text, token)}" if isinstance(text, str) and text.strip() else ""
 
 
-def _short(value: object) -> str:
-    text = " ".join(str(value).split())
+def _short(value: object, token: str | None) -> str:
+    """The beginning of it. Tokens go first: of one that is cut, a part would be left."""
+    text = hide(str(value), token)
     return text if len(text) <= _LINES else text[: _LINES - 1] + "…"
 
 
