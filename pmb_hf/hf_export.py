@@ -20,9 +20,9 @@ from .dataset_card import NATIVE, Content, data_file, render
 from .dataset_rows import CONFIGS as DATA_CONFIGS
 from .dataset_rows import Row, rows
 from .errors import InputError
-from .files import write_atomically
-from .hf_export_card import leaderboard_part, with_leaderboard
-from .leaderboard.board import Run, board
+from .files import check_place, check_source, write_atomically
+from .hf_export_card import is_own, leaderboard_part, sealed, with_leaderboard
+from .leaderboard.board import KIND, Run, board
 from .leaderboard.collect import Collected
 from .leaderboard.facts import run_id
 from .leaderboard.subjects import may_show
@@ -53,7 +53,7 @@ def export(
 
     Reports that an earlier export wrote there, as its board names them, and that are not among
     ``collected`` are removed, so that the folder is that of these reports alone. All other
-    files are left alone.
+    files are left alone, and so is a card that was changed by hand: then nothing is written.
 
     Args:
         collected: The reports.
@@ -63,7 +63,8 @@ def export(
 
     Raises:
         InputError: If the folder can't be written, could not be loaded, or holds files of these
-            names that are of no export; or if nothing is to be exported over an export.
+            names that are of no export, or a card that was changed by hand; or if nothing is to
+            be exported over an export.
     """
     out = Path(out_dir)
     try:
@@ -99,6 +100,8 @@ def _earlier(out: Path, files: Mapping[str, object]) -> frozenset[str]:
     links = [path for path in (out / REPORTS, *(out / path for path in files)) if path.is_symlink()]
     if links:
         raise InputError(f"{links[0]} is a link; choose a folder without links in it")
+    for path in files:
+        check_place(out / path)
     board_file = out / FILE
     if not board_file.exists():
         foreign = next((path for path in files if (out / path).exists()), None)
@@ -108,11 +111,26 @@ def _earlier(out: Path, files: Mapping[str, object]) -> frozenset[str]:
             )
         return frozenset()
     try:
+        check_source(board_file)
         tree = json.loads(board_file.read_text(encoding="utf-8"))
         named = [row["file"] for row in tree["rows"]]
+        if tree["kind"] != KIND:
+            raise ValueError("another kind of board")
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{board_file} is of no export; choose another folder") from error
+    if (out / CARD).exists() and not is_own(_read(out / CARD)):
+        raise InputError(
+            f"{out / CARD} is not as an export wrote it: move it away to keep it, or choose "
+            "another folder"
+        )
     return frozenset(name for name in named if isinstance(name, str) and _REPORT.fullmatch(name))
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} can't be read: {error}") from error
 
 
 def _remove_others(
@@ -170,7 +188,7 @@ def _card(
     )
     sizes = {name: found.memory for name, found in encoded.items()}
     about = Content(native, NATIVE, tables, sizes, {**DATA_CONFIGS, **CONFIGS})
-    return leaderboard_part(render(template, about), tree)
+    return sealed(leaderboard_part(render(template, about), tree))
 
 
 def _placed(run: Run, own_texts: bool) -> tuple[Run, bytes | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -21,6 +22,7 @@ PART = "leaderboard"
 _BEFORE = "\n## Load it\n"
 _NAME_LENGTH, _MARK_LENGTH = 80, 200
 _NONE = "–"
+_SEAL = "<!-- as exported: {} -->"
 
 HOW_TO = """\
 There are no runs yet. `pmb run --provider NAME` makes a report, and `pmb export reports/*.json`
@@ -44,6 +46,23 @@ def with_leaderboard(template: str, section: str) -> str:
     if not found:
         raise PmbError("the card's template has no section '## Load it'")
     return f"{before}\n{section.rstrip()}\n{found}{after}"
+
+
+def sealed(card: str) -> str:
+    """The card with the hash of its text at the end, by which `is_own` knows it again."""
+    return f"{card.rstrip()}\n\n{_SEAL.format(_hash(card))}\n"
+
+
+def is_own(card: str) -> bool:
+    """Whether a card is as an export wrote it. One without a seal is, if it has our parts."""
+    text, found, rest = card.rpartition("\n\n" + _SEAL.partition("{")[0])
+    if not found:
+        return f"<!-- {PART} -->" in card
+    return rest.strip() == f"{_hash(text)} -->"
+
+
+def _hash(card: str) -> str:
+    return hashlib.sha256(card.rstrip().encode()).hexdigest()[:16]
 
 
 def leaderboard_part(card: str, board: Row) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .errors import MissingDependencyError, PredictionError, UnknownNameError
+from .errors import InputError, MissingDependencyError, PredictionError, UnknownNameError
+from .files import check_source
 
 Row = dict[str, Any]
 
@@ -46,7 +47,12 @@ def read_rows(path: str | Path) -> list[Row]:
     if reader is None:
         raise PredictionError(f"{file}: rows are read from {', '.join(_READERS)} files")
     try:
+        check_source(file)
         return reader(file)
+    except PredictionError:
+        raise
+    except InputError as error:
+        raise PredictionError(str(error)) from error
     except OSError as error:
         raise PredictionError(f"{file} can't be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:

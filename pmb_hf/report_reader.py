@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import InputError, ReportError
+from .files import check_source
 from .measured import ChangeRecord, Ingestion, Record, Result
 from .parsing import parse_belief
 from .records import OK
@@ -38,11 +39,18 @@ def read_json(path: Path) -> Any:
         ReportError: If it is missing, too large, or no JSON.
     """
     try:
-        if path.stat().st_size > MAX_BYTES:
+        check_source(path)
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1) if path.stat().st_size <= MAX_BYTES else None
+        if data is None or len(data) > MAX_BYTES:
             raise ReportError(f"{path} is larger than {MAX_BYTES >> 20} MiB; this is no report")
-        text = path.read_text(encoding="utf-8")
+        text = data.decode("utf-8")
         tree = json.loads(text, parse_constant=_refuse_constant)
         refuse_half_characters(text, tree)
+    except ReportError:
+        raise
+    except InputError as error:
+        raise ReportError(str(error)) from error
     except (OSError, UnicodeDecodeError) as error:
         raise ReportError(f"{path} can't be read: {error}") from error
     except (json.JSONDecodeError, RecursionError) as error:

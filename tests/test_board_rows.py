@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from space_kit import HOSTILE, SYSTEMS, report, tree, write
 
 from pmb_hf.board.columns import COLUMNS, COMPACT, FULL, choose, order, to_csv
 from pmb_hf.board.model import APART, CONTROLS, INCOMPLETE, KINDS, PUBLISHED, Board, matching
 from pmb_hf.board.reader import board_of, read_export
+from pmb_hf.board.static import render
 from pmb_hf.comparability import Entry
 from pmb_hf.compare import compare
 from pmb_hf.corpus import load_corpus
@@ -280,3 +283,98 @@ def test_reading_is_of_the_moment(tmp_path: Path, made: dict[str, Any]) -> None:
     assert read_export(tmp_path).updated == "2026-11-05T10:00:00Z"
     write(tmp_path, {**made, "updated": 5})
     assert read_export(tmp_path).updated is None
+
+
+def _own(made: dict[str, Any]) -> dict[str, Any]:
+    return copy.deepcopy(next(row for row in made["rows"] if row["source"] == "run"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("mean_precision", 1.5, "mean_precision must be a number from 0 to 1, not 1.5"),
+        ("mean_precision", 1e308, "mean_precision must be a number from 0 to 1, not 1e+308"),
+        ("n_precision", -1, "n_precision must be a whole number of 0 or more, not -1"),
+        ("n_precision", 2.5, "n_precision must be a whole number of 0 or more, not 2.5"),
+        ("passed", 10**400, "passed must be a whole number of 0 or more, not a number of many"),
+        ("p50_latency_ms", 10**400, "p50_latency_ms must be a number of 0 or more, not a number"),
+        ("p50_latency_ms", -0.5, "p50_latency_ms must be a number of 0 or more, not -0.5"),
+        ("noise_drift", [], "noise_drift must be a whole number of 0 or more, not a list"),
+        ("some_other", float("inf"), "some_other must be a number, not inf"),
+    ],
+)
+def test_a_figure_that_can_t_be_is_named(
+    made: dict[str, Any], name: str, value: Any, says: str
+) -> None:
+    row = _own(made)
+    row["scores"]["spec"]["retrieval"]["summary"][name] = value
+    [problem] = board_of({**made, "rows": [row]}).problems
+    assert problem.startswith(f"Row 1 of leaderboard.json is left out: {says}")
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda row: 5, "it must be an object, not 5"),
+        (lambda row: {**row, "scores": []}, "scores must be an object, not a list"),
+        (lambda row: {**row, "scores": {"spec": "x"}}, "scores.spec must be an object, not 'x'"),
+        (
+            lambda row: {**row, "scores": {"spec": {"marks": [], "retrieval": [1]}}},
+            "retrieval must be an object, not a list",
+        ),
+        (
+            lambda row: {**row, "scores": {"spec": {"marks": [], "session": {"summary": 7}}}},
+            "summary must be an object, not 7",
+        ),
+        (
+            lambda row: {
+                **row,
+                "scores": {"spec": {"marks": [], "retrieval": {"categories": {"a": 1}}}},
+            },
+            "categories.a must be an object, not 1",
+        ),
+    ],
+)
+def test_what_must_be_an_object_is_named(made: dict[str, Any], change: Any, says: str) -> None:
+    [problem] = board_of({**made, "rows": [change(_own(made))]}).problems
+    assert problem == f"Row 1 of leaderboard.json is left out: {says}."
+
+
+def test_a_file_keeps_its_name_at_the_head_of_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "leaderboard.json").write_text("{", encoding="utf-8")
+    assert read_export(tmp_path).problems[0].startswith("leaderboard.json can't be read: ")
+
+
+JUNK = st.sampled_from(
+    [None, True, -1, 2.5, 1e308, 10**400, float("inf"), "x", [], [1], {}, {"a": 1}]
+)
+
+
+@given(data=st.data())
+@settings(
+    max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
+def test_reading_never_fails(data: st.DataObject, made: dict[str, Any]) -> None:
+    row = _own(made)
+    corpus = next(c for c in made["corpora"] if c["id"] == row["corpus"])
+    answers = [answer for answer in made["answers"] if answer["run"] == row["id"]][:2]
+    tree = copy.deepcopy(
+        {**made, "corpora": [{**corpus, "cases": corpus["cases"][-2:]}], "answers": answers}
+    )
+    tree["rows"] = [row]
+    place: Any = tree
+    for _ in range(data.draw(st.integers(0, 7))):
+        inner = list(place.values() if isinstance(place, dict) else place)
+        inner = [value for value in inner if isinstance(value, dict | list) and value]
+        place = data.draw(st.sampled_from(inner)) if inner else place
+    keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+    key = data.draw(st.sampled_from(keys))
+    if isinstance(place, dict) and data.draw(st.booleans()):
+        del place[key]
+    else:
+        place[key] = data.draw(JUNK)
+    board = board_of(tree)
+    for shown in rows(board):
+        for name, _ in board.titles(str(shown["corpus"])):
+            board.case(str(shown["corpus"]), name, [shown])
+    render(board)

@@ -22,7 +22,7 @@ from pmb_hf.dataset_rows import CONFIGS as DATA_CONFIGS
 from pmb_hf.dataset_rows import rows as data_rows
 from pmb_hf.errors import InputError
 from pmb_hf.hf_export import content, export
-from pmb_hf.hf_export_card import markdown_text
+from pmb_hf.hf_export_card import is_own, markdown_text
 from pmb_hf.leaderboard.board import Run, board
 from pmb_hf.leaderboard.collect import Collected, Corpora, collect, files, joined
 from pmb_hf.leaderboard.tables import CONFIGS
@@ -358,6 +358,57 @@ def test_nothing_of_the_users_is_removed_or_written_over(report: Report, tmp_pat
     (project / "leaderboard.json").write_text('{"mine": 1}', encoding="utf-8")
     done = pmb("export", own, "-o", project)
     assert (done.code, "is of no export" in done.err) == (2, True)
+
+
+def test_a_card_that_was_changed_by_hand_is_kept(
+    native: Corpus, report: Report, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    collected = Collected([Run(report, native)])
+    export(collected, out)
+    export(collected, out)
+    card = out / "README.md"
+    written = card.read_text(encoding="utf-8")
+    assert is_own(written)
+    assert is_own(written.partition("<!-- as exported")[0])  # as older versions wrote it
+    for own in ("# Mine\n", f"{written}\nMore of mine.\n", written.replace("Load it", "Use it")):
+        card.write_text(own, encoding="utf-8")
+        before = tree_of(out)
+        with pytest.raises(InputError, match=r"README\.md is not as an export wrote it: move it"):
+            export(Collected([Run(ran(native, "fts5"), native)]), out)
+        assert tree_of(out) == before
+    card.unlink()
+    export(collected, out)
+    assert card.read_text(encoding="utf-8") == written
+
+
+def test_a_page_of_ones_own_is_kept(native: Corpus, report: Report, tmp_path: Path) -> None:
+    one, out = wrote(tmp_path, native, "one", report), tmp_path / "out"
+    good("export", one, "-o", out, "--static")
+    good("export", one, "-o", out, "--static")
+    (out / "index.html").write_text("<h1>mine</h1>", encoding="utf-8")
+    before = tree_of(out)
+    done = pmb("export", one, "-o", out, "--static", "--no-published")
+    assert (done.code, "index.html is no page of an export" in done.err) == (2, True)
+    assert tree_of(out) == before
+
+
+def test_a_board_of_another_kind_is_no_export(report: Report, tmp_path: Path) -> None:
+    own = {"leaderboard.json": b'{"rows": [], "kind": "mine"}', "README.md": b"mine"}
+    for name, data in own.items():
+        (tmp_path / name).write_bytes(data)
+    with pytest.raises(InputError, match="is of no export"):
+        export(Collected([Run(report, load_corpus())]), tmp_path)
+    assert tree_of(tmp_path) == own
+
+
+def test_a_folder_in_the_way_is_noticed_before_anything_is_written(
+    native: Corpus, report: Report, tmp_path: Path
+) -> None:
+    (tmp_path / "eval.yaml").mkdir()
+    with pytest.raises(InputError, match=r"eval\.yaml is no regular file"):
+        export(Collected([Run(report, native)]), tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["eval.yaml"]
 
 
 def test_links_in_an_export_are_not_followed(

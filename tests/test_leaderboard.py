@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +19,13 @@ from hypothesis import strategies as st
 from pmb_hf.corpus import load_corpus
 from pmb_hf.errors import ReportError
 from pmb_hf.leaderboard.board import Run, board
-from pmb_hf.leaderboard.collect import Corpora, collect
+from pmb_hf.leaderboard.collect import Corpora, collect, files
 from pmb_hf.leaderboard.facts import facts, run_id
 from pmb_hf.leaderboard.figures import CATEGORY_MEASURES
+from pmb_hf.leaderboard.ranges import fault
+from pmb_hf.leaderboard.stated import names_in_order
 from pmb_hf.leaderboard.subjects import OFFICIAL_SHA256, corpus_row, may_show
+from pmb_hf.leaderboard.tables import leaderboard_rows
 from pmb_hf.leaderboard.view import chosen, own_rows, reasons, tables
 from pmb_hf.leaderboard.wire import dump_board, read_board
 from pmb_hf.measures import COUNT_OF, MEASURES
@@ -28,6 +33,7 @@ from pmb_hf.report import Report, judge, rescore
 from pmb_hf.report_json import report_json
 from pmb_hf.report_reader import parse_report
 from pmb_hf.rules import RULES
+from pmb_hf.runner import run
 from pmb_hf.schema import Corpus
 
 
@@ -223,6 +229,22 @@ def test_an_option_that_is_off_is_no_mark(corpus: Corpus, report: Report) -> Non
         assert marks_of(row) == []
 
 
+def test_what_cuts_nothing_is_no_cap(corpus: Corpus, report: Report) -> None:
+    asked = max(record.limit or 0 for record in report.records)
+    for options in ({"k": 60}, {"top_k": asked}, {"limit": asked + 1}):
+        [row] = rows_of(boarded(corpus, with_options(report, **options)))
+        assert marks_of(row) == []
+        assert row["scores"]["spec"]["retrieval"]["rank"] == 1
+
+
+def test_hybrid_is_ranked(corpus: Corpus) -> None:
+    pytest.importorskip("wordllama")
+    [row] = rows_of(boarded(corpus, run("hybrid", corpus)))
+    assert row["options"]["k"] == 60
+    assert marks_of(row) == []
+    assert row["scores"]["spec"]["retrieval"]["rank"] == 1
+
+
 def test_failed_changes_are_marked(corpus: Corpus, report: Report) -> None:
     change = replace(report.changes[0], status="error")
     [row] = rows_of(boarded(corpus, replace(report, changes=(change, *report.changes[1:]))))
@@ -243,13 +265,45 @@ def test_labels_tell_settings_apart(corpus: Corpus, report: Report) -> None:
     )
     labels = {row["label"] for row in rows_of(tree)}
     assert labels == {
-        "bm25 · 2026-01-02T03:04:06Z",
-        "bm25 · 2026-02-02T00:00:00Z",
-        "bm25 · top_k=5 · 2026-01-02T03:04:06Z",
-        "bm25 · active_filter=True · top_k=5 · 2026-01-02T03:04:06Z",
-        "bm25 · run under upstream-2026-06 · 2026-01-02T03:04:06Z",
+        "bm25 · run 1",
+        "bm25 · run 2",
+        "bm25 · top_k=5",
+        "bm25 · active_filter=True · top_k=5",
+        "bm25 · run under upstream-2026-06",
     }
     assert len({row["id"] for row in rows_of(tree)}) == 5
+
+
+def wrong(report: Report) -> Report:
+    """The report with nothing but a belief that there is not."""
+    found = tuple(replace(r, relevant=("b-none",), results=None) for r in report.records)
+    return replace(report, records=found)
+
+
+def test_repeats_take_one_place(corpus: Corpus, report: Report) -> None:
+    again = [
+        under(report, finishedAt=f"2026-02-0{day}T00:00:00Z", startedAt=f"2026-02-0{day}T00:00:00Z")
+        for day in (3, 2)
+    ]
+    low = replace(wrong(report), provider="low")
+    tree = boarded(corpus, low, again[0], report, again[1])
+    found = {row["label"]: row for row in rows_of(tree)}
+    places = {n: row["scores"]["spec"]["retrieval"]["rank"] for n, row in found.items()}
+    assert places == {"bm25 · run 1": 1, "bm25 · run 2": 1, "bm25 · run 3": 1, "low": 2}
+    assert found["bm25 · run 3"]["date"] == "2026-02-03T00:00:00Z"
+    marks = found["bm25 · run 2"]["scores"]["spec"]["marks"]
+    assert [mark["text"] for mark in marks] == ["one of 3 runs of this setting"]
+    assert marks_of(found["low"]) == []
+
+
+def test_a_worse_repeat_stands_below_others_alone(corpus: Corpus, report: Report) -> None:
+    worse = under(wrong(report), finishedAt="2026-02-02T00:00:00Z")
+    tree = boarded(corpus, report, worse)
+    assert {row["scores"]["spec"]["retrieval"]["rank"] for row in rows_of(tree)} == {1}
+    other = replace(report, provider="other")
+    tree = boarded(corpus, report, worse, other)
+    ranks = {r["label"]: r["scores"]["spec"]["retrieval"]["rank"] for r in rows_of(tree)}
+    assert ranks == {"bm25 · run 1": 1, "bm25 · run 2": 2, "other": 1}
 
 
 def test_models_come_from_options(report: Report) -> None:
@@ -430,3 +484,69 @@ def test_a_report_with_junk_in_it_costs_itself_alone(
         json.loads(text)
         tables(made, "spec")
         assert any(row["provider"] == "fts5" for row in made["rows"])
+
+
+def _figures(tree: Any, at: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    for name, value in tree.items():
+        yield (*at, name)
+        if isinstance(value, dict):
+            yield from _figures(value, (*at, name))
+
+
+HOSTILE = (1e308, 10**300, "x", [], True, -1)
+
+
+def test_hostile_figures_cost_their_report_alone(
+    corpus: Corpus, report: Report, tmp_path: Path
+) -> None:
+    right = Run(ran(corpus, "fts5"), corpus)
+    text = report_json(report, corpus)
+    whole = json.loads(text)
+    places = [("retrieval", *p) for p in _figures(whole["retrieval"])]
+    places += [("session", "retrieval", *p) for p in _figures(whole["session"]["retrieval"])]
+    places += [("provenance", "corpus", name) for name in ("beliefs", "cases", "turns")]
+    names = set(names_in_order())
+    skipped = 0
+    for (*inner, last), value in itertools.product(places, HOSTILE):
+        tree = json.loads(text)
+        place = tree
+        for name in inner:
+            place = place[name]
+        place[last] = value
+        (tmp_path / "hostile.json").write_text(json.dumps(tree), encoding="utf-8")
+        found = collect([tmp_path / "hostile.json"], Corpora(load_corpus).find)
+        for one in found.skipped:
+            assert one.file.endswith("hostile.json")
+            assert last in one.why or "states no figures" in one.why
+        skipped += len(found.skipped)
+        made = board([right, *found.runs], published=False)
+        assert all(math.isfinite(figure) for row in leaderboard_rows(made) for figure in _of(row))
+        if last in names and value != 1e308 and not isinstance(value, int):
+            assert found.skipped, (inner, last, value)
+    assert skipped > 100
+
+
+def _of(row: dict[str, Any]) -> Iterator[float]:
+    for name, value in row.items():
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            assert fault(name.partition("_")[2], value) is None
+            yield value
+
+
+def test_a_hostile_figure_is_named(corpus: Corpus, report: Report, tmp_path: Path) -> None:
+    tree = json.loads(report_json(report, corpus))
+    tree["retrieval"]["measures"]["mean_precision"] = 1e308
+    (tmp_path / "r.json").write_text(json.dumps(tree), encoding="utf-8")
+    [skipped] = collect([tmp_path / "r.json"], Corpora(load_corpus).find).skipped
+    assert skipped.why == (
+        "the figure that it states as retrieval.measures.mean_precision must be a number from "
+        "0 to 1, not 1e+308"
+    )
+
+
+@pytest.mark.parametrize("beside", ["leaderboard.json", "ledger.json"])
+def test_a_folder_with_a_folder_of_reports_stands_for_these(tmp_path: Path, beside: str) -> None:
+    (tmp_path / "reports").mkdir()
+    for name in (beside, "scale.json", "reports/a.json"):
+        (tmp_path / name).write_text("{}")
+    assert files([tmp_path]) == [tmp_path / "reports" / "a.json"]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cli_kit import pmb
 
 from pmb_hf.corpus import load_corpus
 from pmb_hf.dataset_rows import rows
@@ -78,3 +80,13 @@ def test_references_of_a_corpus_and_of_a_file_are_the_same(tmp_path: Path, confi
 def test_references_of_an_unknown_config() -> None:
     with pytest.raises(UnknownNameError, match="retrieval, sessions"):
         read_references("native", "beliefs")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("name", ["p.json", "p.jsonl", "p.parquet"])
+def test_a_named_pipe_is_refused_at_once(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(PredictionError, match=rf"{name} is a named pipe, no file; give a file"):
+        read_rows(tmp_path / name)
+    done = pmb("score", tmp_path / name)
+    assert (done.code, f"{name} is a named pipe" in done.err) == (2, True)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import corpora
 import pytest
+from cli_kit import environment
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -246,3 +250,27 @@ def test_figures_of_a_wrong_type_are_named(
         parse_report(tree, where="r.json")
     assert str(caught.value).startswith("r.json: ")
     assert says in str(caught.value)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "r.json"
+    os.mkfifo(pipe)
+    for path, kind in ((pipe, "a named pipe"), (Path(os.devnull), "a device")):
+        with pytest.raises(ReportError, match=f"{path} is {kind}, no file; give a file"):
+            read_report(path)
+
+
+@pytest.mark.skipif(not Path("/dev/stdin").exists(), reason="needs /dev/stdin")
+def test_a_pipe_that_the_shell_opened_is_read(native_report: Report) -> None:
+    text = report_json(native_report, load_corpus("native"))
+    code = "from pmb_hf.report_reader import read_report as r; print(r('/dev/stdin').provider)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input=text,
+        capture_output=True,
+        encoding="utf-8",
+        env=environment(),
+        check=False,
+    )
+    assert (done.stdout.strip(), done.stderr) == (native_report.provider, "")

@@ -383,6 +383,43 @@ def test_what_is_no_text_or_no_python(filled: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("deep.py", "x = " + "-" * 200_000 + "1", "a line is longer than 10,000 (200,005)"),
+        ("deep.py", "if a:\n pass\n" + "elif a:\n pass\n" * 20_000, "nested too deeply"),
+        ("deep.py", "top_k = " + "-" * 900 + "1", "nested too deeply"),
+        ("app.js", "score" * 100_000, "a line is longer than 10,000"),
+        ("large.go", "// a comment\n" * 200_000, "larger than 2,000,000 bytes"),
+        ("package.json", "[\n" * 50_000, "no valid JSON"),
+        ("pyproject.toml", "a = " + "[" * 5_000, "no valid TOML"),
+        ("requirements.txt", "a" * 20_000, "a line is longer than 10,000"),
+        ("SUBMISSION.md", "---\na: " + "[" * 5_000 + "\n---\n", "nested too deeply"),
+    ],
+)
+def test_what_is_too_large_or_too_deep_is_refused(
+    filled: Path, name: str, text: str, words: str
+) -> None:
+    (filled / name).write_text(text)
+    findings = [f for f in check(filled, []).findings if f.file == name and words in f.message]
+    assert [f.severity for f in findings] == ["error"]
+    done = pmb("submission", "check", filled)
+    assert (done.code, done.err.count("bug in pmb-hf")) == (1, 0)
+    assert max(map(len, done.out.splitlines())) < 700
+
+
+def test_data_that_is_too_large_is_a_warning(filled: Path) -> None:
+    (filled / "vocabulary.txt").write_text("x" * 20_000)
+    [finding] = check(filled, []).findings
+    assert (finding.severity, finding.rule) == ("warning", "unread")
+
+
+def test_a_folder_that_is_too_large(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pmb_hf.submission.files._MOST_IN_ALL", 1_000)
+    done = pmb("submission", "check", filled)
+    assert (done.code, "more than 1,000 bytes of text" in done.err) == (2, True)
+
+
 # ---------------------------------------------------------------- the command
 
 

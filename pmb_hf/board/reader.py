@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 
 from ..leaderboard.board import SCHEMA_VERSION
 from ..tables.text import clean
+from .columns import COLUMNS
 from .model import Board, Key
-from .wire import answer, board_rows, case_row, corpus_told, unique, without_doubles
+from .wire import answer, board_rows, case_row, corpus_told, mapping, unique, without_doubles
 
 FILE = "leaderboard.json"
 """The file of an export that holds everything that is shown."""
@@ -20,7 +21,7 @@ MOST_BYTES = 200_000_000
 MOST_PROBLEMS = 20
 
 _Made = TypeVar("_Made")
-_FAULTS = (KeyError, TypeError, ValueError, AttributeError, IndexError)
+_FAULTS = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
 
 
 def read_export(folder: str | Path, *, origin: str | None = None) -> Board:
@@ -36,7 +37,7 @@ def read_export(folder: str | Path, *, origin: str | None = None) -> Board:
     except (OSError, ValueError, RecursionError) as error:
         return Board(problems=[_sentence(f"{FILE} can't be read", error)], origin=told)
     if not isinstance(tree, dict):
-        return Board(problems=[f"{FILE} must hold an object."], origin=told)
+        return Board(problems=[f"{FILE} must be an object."], origin=told)
     return replace(board_of(tree), origin=told)
 
 
@@ -47,7 +48,7 @@ def board_of(tree: Mapping[str, Any]) -> Board:
     problems: list[str] = []
     entries: list[dict[str, Any]] = []
     rules: dict[str, list[str]] = {}
-    for row, made in _each(tree, "rows", "row", board_rows, problems):
+    for row, made in _each(tree, "rows", "row", _drawn_rows, problems):
         entries += made
         rules[str(row["id"])] = [entry["rules"] for entry in made]
     entries = without_doubles(entries)
@@ -68,6 +69,15 @@ def board_of(tree: Mapping[str, Any]) -> Board:
         corpora=corpora,
         updated=_updated(tree),
     )
+
+
+def _drawn_rows(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of one item, every cell of which can be shown."""
+    made = board_rows(row)
+    for entry in made:
+        for column in COLUMNS.values():
+            column.shown(entry)
+    return made
 
 
 def _case_of(corpus: Mapping[str, Any]) -> Callable[[Any], dict[str, Any]]:
@@ -104,7 +114,7 @@ def _each(
         return
     for number, item in enumerate(items, 1):
         try:
-            made = make(item)
+            made = make(mapping(item))
         except _FAULTS as error:
             if len(problems) < MOST_PROBLEMS:
                 problems.append(_sentence(f"{noun} {number} of {FILE} is left out", error))
@@ -114,7 +124,8 @@ def _each(
 
 def _sentence(what: str, error: BaseException) -> str:
     why = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-    return clean(f"{what[0].upper()}{what[1:]}: {why}", 240).rstrip(".") + "."
+    begun = what if what.startswith(FILE) else f"{what[0].upper()}{what[1:]}"
+    return clean(f"{begun}: {why}", 240).rstrip(".") + "."
 
 
 def _updated(tree: Mapping[str, Any]) -> str | None:

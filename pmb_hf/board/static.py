@@ -10,17 +10,20 @@ from string import Template
 from typing import Any
 
 from .._version import __version__
-from ..files import write_atomically
+from ..errors import InputError
+from ..files import check_source, write_atomically
 from ..measure_table import measure_table, rules_table
 from ..measures import MEASURES
 from ..pages.markup import Markup, join, json_script, table, tag, text
 from .about import HOW_TO_RUN, HOW_TO_SUBMIT, QUESTIONS
-from .columns import COLUMNS, DEFAULT_ORDER, NOTE, order
+from .columns import COLUMNS, DEFAULT_ORDER, IDENTITY, NOTE, identity, order
 from .model import Board, Key
 from .reader import read_export
 from .style import marks, noise_labels, palette, plotly_file, shared
 
 FILE = "index.html"
+_TITLE = b"<title>PrecisionMemBench leaderboard</title>"
+_HEAD_BYTES = 4096
 
 
 def render(board: Board) -> str:
@@ -37,6 +40,29 @@ def render(board: Board) -> str:
         script=script,
         plotly=plotly,
     )
+
+
+def check_static(folder: str | Path) -> None:
+    """Refuse a folder whose ``index.html`` is no page of ours.
+
+    Raises:
+        InputError: If it is somebody's own.
+    """
+    path = Path(folder) / FILE
+    if path.is_symlink() or (path.exists() and not _is_own(path)):
+        raise InputError(
+            f"{path} is no page of an export: move it away to keep it, or choose another folder"
+        )
+
+
+def _is_own(path: Path) -> bool:
+    try:
+        check_source(path)
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+    except (OSError, InputError):
+        return False
+    return _TITLE in head
 
 
 def write_static(folder: str | Path, out: str | Path | None = None) -> Path:
@@ -112,12 +138,14 @@ def _data(board: Board) -> dict[str, Any]:
     return {
         "columns": [_column(column) for column in columns],
         "order": DEFAULT_ORDER,
+        "identity": IDENTITY,
         "note": NOTE,
         "rows": [
             {
                 **{key: row[key] for key in _KEPT},
                 "values": [column.value(row) for column in columns],
                 "shown": [column.shown(row) for column in columns],
+                "identity": identity(row),
             }
             for row in order(board.entries)
         ],
@@ -144,7 +172,6 @@ def notices(board: Board) -> dict[str, Any] | None:
             "empty": "There is nothing to show yet.",
             "command": "pmb export reports/*.json -o hf_export",
             "errors": list(board.problems)[:5],
-            "notes": [f"The board is read from {board.origin}."] if board.origin else [],
         }
     return {"warnings": list(board.problems)[:5]} if board.problems else None
 
@@ -156,6 +183,7 @@ def _column(column: Any) -> dict[str, Any]:
         "head": column.head,
         "label": column.label,
         "numeric": column.numeric,
+        "n_id": column.n_id,
         "better": column.better,
         "compact": column.compact,
         "definition": None if measure is None else measure.definition,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..leaderboard.facts import CONTROL, PUBLISHED
 from ..leaderboard.marks import PARTS, RETRIEVAL, SESSION
+from ..leaderboard.ranges import MOST, between, count_fault, fault, shown
 from ..records import NOISE_KINDS, OK
 from ..summary import Summary
 from ..tables.text import clean, count_of
@@ -45,18 +45,23 @@ def board_rows(row: Wire) -> list[dict[str, Any]]:
         KeyError: If something that a row must have is missing.
         TypeError, ValueError, AttributeError: If it is of another kind.
     """
-    return [_row(row, str(rules), figures) for rules, figures in row["scores"].items()]
+    scores = mapping(row["scores"], "scores")
+    return [
+        _row(row, str(rules), mapping(figures, f"scores.{rules}"))
+        for rules, figures in scores.items()
+    ]
 
 
 def _row(row: Wire, rules: str, figures: Wire) -> dict[str, Any]:
-    parts = {name: _summary(figures.get(name)) for name in PARTS}
+    given = {name: mapping(figures.get(name) or {}, name) for name in PARTS}
+    parts = {name: _summary(part) for name, part in given.items()}
     marks = list(figures["marks"])[:_MOST_MARKS]
     what = {str(mark["what"]) for mark in marks}
     source, full = _text(row["source"]), _text(row["provider"])
     control = source == CONTROL or "control" in what
     name = clean(_text(row.get("label")) or full, NAME_LENGTH).strip() or "(no name)"
     incomplete = bool(what & _INCOMPLETE)
-    ranked = any((figures.get(part) or {}).get("ranked") for part in PARTS)
+    ranked = any(part.get("ranked") for part in given.values())
     made = {
         "id": f"{_text(row['id'])}/{rules}",
         "run": _text(row["id"]),
@@ -83,6 +88,17 @@ def _row(row: Wire, rules: str, figures: Wire) -> dict[str, Any]:
     return made | {"search": _search(made)}
 
 
+def mapping(value: Any, where: str | None = None) -> Wire:
+    """``value``, if it is an object.
+
+    Raises:
+        TypeError: If not; ``where`` names it.
+    """
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{where or 'it'} must be an object, not {shown(value)}")
+    return value
+
+
 def _text(value: Any) -> str:
     if value is None:
         return ""
@@ -91,30 +107,48 @@ def _text(value: Any) -> str:
     return value
 
 
-def _number(value: Any) -> float | int | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"a number or null is needed, not {value!r}")
+def _number(value: Any, name: str) -> float | int | None:
+    """A measure's value, or that of its n."""
+    found: float | int | None = _checked(value, name, fault(name, value))
+    return found
+
+
+def _count(value: Any, name: str) -> int | None:
+    found = _checked(value, name, count_fault(value))
+    return None if found is None else int(found)
+
+
+def _rate(value: Any, name: str) -> float | None:
+    found: float | None = _checked(value, name, between(value, 0, 1))
+    return found
+
+
+def _checked(value: Any, name: str, wrong: str | None) -> Any:
+    if wrong is not None:
+        raise ValueError(f"{clean(name, NAME_LENGTH)} {wrong}")
     return value
 
 
 def _summary(part: Wire | None) -> Summary | None:
     if not part or not part.get("summary"):
         return None
-    found = {str(key): _number(value) for key, value in part["summary"].items()}
+    given = mapping(part["summary"], "summary")
+    found = {str(key): _number(value, str(key)) for key, value in given.items()}
     if found.get("cases") is None and part.get("of") is not None:
-        found["cases"] = _number(part["of"])
-    return found | {RANK: _number(part.get("rank"))}
+        found["cases"] = _count(part["of"], "of")
+    return found | {RANK: _count(part.get("rank"), "rank")}
 
 
 def _categories(figures: Wire) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for part in PARTS:
-        for name, row in ((figures.get(part) or {}).get("categories") or {}).items():
-            passed, cases = _number(row["passed"]), _number(row["cases"])
+        given = mapping((figures.get(part) or {}).get("categories") or {}, "categories")
+        for name, row in given.items():
+            counts = mapping(row, f"categories.{name}")
+            passed = _count(counts["passed"], f"categories.{name}.passed")
+            cases = _count(counts["cases"], f"categories.{name}.cases")
             label = clean(_text(name), NAME_LENGTH) or "(none)"
-            found[label] = [int(passed or 0), int(cases or 0)]
+            found[label] = [passed or 0, cases or 0]
     return found
 
 
@@ -128,7 +162,11 @@ def _noise(parts: Mapping[str, Summary | None]) -> dict[str, int] | None:
 def _turns(part: Wire | None) -> list[dict[str, Any]]:
     rows = (part or {}).get("driftByTurn") or ()
     return [
-        {"session": clean(_text(case), NAME_LENGTH), "turn": int(turn), "drift": _number(drift)}
+        {
+            "session": clean(_text(case), NAME_LENGTH),
+            "turn": _count(turn, "driftByTurn") or 0,
+            "drift": _rate(drift, "driftByTurn"),
+        }
         for case, turn, drift in rows
     ]
 
@@ -159,6 +197,7 @@ def _facts(row: Wire, source: str) -> list[list[str]]:
     )
     cap = row.get("returnCap")
     pairs = (
+        ("provider", row.get("provider")),
         ("measured by", source),
         ("version", row.get("providerVersion")),
         ("embedding", row.get("embeddingModel")),
@@ -176,9 +215,9 @@ def _facts(row: Wire, source: str) -> list[list[str]]:
 
 def case_row(case: Wire, corpus: Wire) -> dict[str, Any]:
     """A case or turn with what it asks and expects; texts are ``None`` if the export has none."""
-    turn, label = case["turnIndex"], _text(case.get("label"))
+    turn, label = _count(case["turnIndex"], "turnIndex"), _text(case.get("label"))
     title = clean(_text(case["caseId"]), NAME_LENGTH)
-    named = None if turn is None else f"Turn {int(turn)}" + (f": {label}" if label else "")
+    named = None if turn is None else f"Turn {turn}" + (f": {label}" if label else "")
     query = case.get("query")
     return {
         "case_id": _text(case["caseId"]),
@@ -191,8 +230,8 @@ def case_row(case: Wire, corpus: Wire) -> dict[str, Any]:
             "query": None if query is None else _long(query),
             "scopes": [clean(_text(scope), NAME_LENGTH) for scope in case["scopes"]],
             "user": clean(_text(case.get("userId")), NAME_LENGTH),
-            "budget": _number(case.get("budget")),
-            "expected": list(_expected(case["expected"])),
+            "budget": _count(case.get("budget"), "budget"),
+            "expected": list(_expected(mapping(case["expected"], "expected"))),
             "why": _long(case.get("rationale")),
             "kind": _kind(case),
             "texts": _texts(case, corpus),
@@ -253,7 +292,7 @@ def _expected(expected: Wire) -> Iterable[list[Any]]:
 
 def answer(row: Wire, rules: str) -> dict[str, Any]:
     """What a run returned for a case, with its scores under ``rules``."""
-    scores = row["scores"][rules]
+    scores = mapping(row["scores"][rules], f"scores.{rules}")
     kinds = list(row["kinds"])
     places = [_id(belief) for belief in row["returned"]]
     status = clean(_text(row["status"]), 40)
@@ -261,10 +300,12 @@ def answer(row: Wire, rules: str) -> dict[str, Any]:
         "status": status,
         "error": clean(_text(row.get("error")), 400) if status != OK else "",
         "passed": bool(row["passed"]),
-        "precision": _number(scores.get("precision")),
-        "recall": _number(scores.get("recall")),
-        "drift": _number(scores.get("drift")),
-        "latency": _number(row.get("latencyMs")),
+        "precision": _rate(scores.get("precision"), "precision"),
+        "recall": _rate(scores.get("recall"), "recall"),
+        "drift": _rate(scores.get("drift"), "drift"),
+        "latency": _checked(
+            row.get("latencyMs"), "latencyMs", between(row.get("latencyMs"), 0, MOST)
+        ),
         "relevant": [
             {"id": belief, "mark": _mark(kind), "note": ""}
             for belief, kind in zip(places, kinds, strict=True)
@@ -326,10 +367,11 @@ def unique(rows: Sequence[dict[str, Any]]) -> None:
 def corpus_told(corpus: Wire) -> dict[str, Any]:
     """A corpus in words: its name and size, and its hash."""
     sizes = [
-        count_of(int(number), noun)
+        count_of(number, noun)
         for key, noun in (("beliefCount", "belief"), ("caseCount", "case"), ("turnCount", "turn"))
-        if (number := _number(corpus.get(key))) is not None
+        if (number := _count(corpus.get(key), key)) is not None
     ]
+    _text(corpus["id"])
     name = clean(_text(corpus["name"]), NAME_LENGTH)
     told = f"{name} ({', '.join(sizes)})" if sizes else name
     return {"told": told, "name": name, "sha256": clean(_text(corpus.get("sha256")), 64) or None}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -101,9 +101,14 @@ def export(
     given = [_own(path) for path in corpus or ()]
     with _published_reports(from_hub) as there:
         collected = collect([*there, *(reports or [])], Corpora(loader(fixtures), given).find)
+    _name_as_published(collected, there, from_hub)
     tell(collected)
     if collected.skipped and not collected.runs:
         raise ReportError(f"none of {len(collected.skipped)} reports can be exported")
+    if static:
+        from ..board.static import check_static
+
+        check_static(out)
     if form == HF:
         summary = _write_hf(collected, out, with_texts, not no_published)
         if static:
@@ -132,6 +137,26 @@ def _published_reports(repo: str | None) -> Iterator[tuple[Path, ...]]:
         pulled = pull_reports(repo, Path(scratch))
         note(f"{count_of(len(pulled.files), 'report')} of {repo} at {pulled.revision[:12]}")
         yield pulled.files
+
+
+def _name_as_published(collected: Collected, there: Sequence[Path], repo: str | None) -> None:
+    """Name files as those of the Hub, and not of where they were for a moment."""
+    for path in there:
+        here, named = str(path), f"{repo}/{path.parent.name}/{path.name}"
+        collected.remarks = [text.replace(here, named) for text in collected.remarks]
+        collected.skipped = [
+            skipped._replace(file=skipped.file.replace(here, named))
+            for skipped in collected.skipped
+        ]
+
+
+@contextmanager
+def _as_of(repo: str, scratch: str) -> Iterator[None]:
+    """Let errors name files as those of the Hub, and not of where they are for a moment."""
+    try:
+        yield
+    except ReportError as error:
+        raise ReportError(str(error).replace(scratch, repo)) from error
 
 
 def _own(path: Path) -> Corpus:
@@ -231,7 +256,9 @@ def leaderboard(
         from ..hub.pulling import pull_leaderboard
 
         with TemporaryDirectory(prefix="pmb-hf-") as scratch:
-            board = read_board(pull_leaderboard(repo, Path(scratch)))
+            file = pull_leaderboard(repo, Path(scratch))
+            with _as_of(repo, scratch):
+                board = read_board(file)
     show_board(board, rules=rules, corpus=corpus, as_json=as_json)
 
 

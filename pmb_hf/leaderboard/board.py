@@ -15,7 +15,7 @@ from ..rules import RULES, SPEC
 from ..schema import Corpus
 from .answers import answer_rows
 from .facts import CONTROL, PUBLISHED, SOURCES, Row, facts, label_rows
-from .figures import RANKED_BY, figures, figures_row, rank, scored_part
+from .figures import RANKED_BY, figures, figures_row, note_repeats, rank, scored_part
 from .marks import RETRIEVAL, SESSION, Mark
 from .published import published_entry, published_mark, published_rows
 from .subjects import (
@@ -82,6 +82,7 @@ def board(
         rows += control_rows(key, corpus)
     rows.sort(key=_order)
     label_rows(rows)
+    note_repeats(rows)
     for key in dict.fromkeys(row["corpus"] for row in rows):
         rank([row for row in rows if row["corpus"] == key])
     return {

@@ -17,6 +17,8 @@ from .facts import is_from_upstream
 
 NOT_REPORTS = {"leaderboard.json", "manifest.json"}
 """Files of a directory that are no reports and are passed over in silence."""
+_WITH_REPORTS = ("leaderboard.json", "ledger.json")
+"""What an export, and a sweep or a scale, have beside their folder of reports."""
 
 
 class Skipped(NamedTuple):
@@ -66,7 +68,7 @@ def collect(paths: Sequence[str | Path], find: Find) -> Collected:
 def files(paths: Sequence[str | Path]) -> list[Path]:
     """The files that paths stand for, each once: a directory stands for its ``.json`` files.
 
-    An export's directory stands for its reports.
+    The directory of an export, a sweep or a scale stands for its reports.
 
     Raises:
         InputError: If a path does not exist.
@@ -74,7 +76,8 @@ def files(paths: Sequence[str | Path]) -> list[Path]:
     found: dict[Path, None] = {}
     for given in map(Path, paths):
         if given.is_dir():
-            inner = given / "reports" if (given / "leaderboard.json").is_file() else given
+            made = any((given / name).is_file() for name in _WITH_REPORTS)
+            inner = given / "reports" if made else given
             names = sorted(inner.glob("*.json"))
             found |= dict.fromkeys(p for p in names if p.name not in NOT_REPORTS)
         elif given.exists():
@@ -122,6 +125,8 @@ def _place(found: Collected, names: str, path: Path, report: Report, find: Find)
     if corpus is None and not any(report.stated.values()):
         raise ReportError(f"it states no figures, and its corpus is not here: {lacking}")
     published = corpus is None and KEY in report.provenance  # so no text of its corpus is in it
+    if published and not path.is_file():
+        raise ReportError("it was published before, and such a report is only taken from a file")
     run = Run(report, corpus, raw=path.read_bytes() if published else None)
     run_row(run)  # what can't be a row is found here, by its name
     found.runs.append(run)

@@ -14,7 +14,7 @@ from ..measured import Ingestion, Record
 from ..provenance import config_hash
 from ..report import Report
 from ..rules import SPEC
-from ..tables.text import clean
+from ..tables.text import clean, typed
 
 Row = dict[str, Any]
 
@@ -134,18 +134,46 @@ def _ingestion(ingestion: Ingestion | None) -> Row | None:
     return wire
 
 
+_SETTING = (
+    *("corpus", "provider", "providerVersion", "optionsSha256", "embeddingModel", "llm"),
+    *("textMode", "returnCap", "runRules", "source"),
+)
+
+
+def setting_of(row: Row) -> tuple[Any, ...]:
+    """What rows share that are runs of one system with one set of options.
+
+    Of a run whose options are not known nobody can tell: it is one of its own.
+    """
+    if row["optionsSha256"] is None:
+        return (row["id"],)
+    return tuple(row[name] for name in _SETTING)
+
+
+def repeats(rows: Sequence[Row]) -> list[list[Row]]:
+    """The rows by setting, each in the order that they come in."""
+    found: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        found.setdefault(setting_of(row), []).append(row)
+    return list(found.values())
+
+
 def label_rows(rows: Sequence[Row]) -> None:
     """Give each row a ``label`` that is its own among the rows of its corpus.
 
     It is the provider's name, and what a row of that name differs in from the others:
-    version, options, rules of the run, date; a number if nothing else tells them apart.
+    version, options, rules of the run; the date or a number if nothing else tells them apart.
+    Runs of one setting are numbered in the order of ``rows``: ``bm25 · run 2``.
     """
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         groups.setdefault((row["corpus"], row["provider"]), []).append(row)
     for (_, provider), same in groups.items():
-        for row, label in zip(same, _labels(provider, same), strict=True):
-            row["label"] = label
+        settings = repeats(same)
+        labels = _labels(provider, [runs[0] for runs in settings])
+        for runs, label in zip(settings, labels, strict=True):
+            for number, row in enumerate(runs, 1):
+                row["label"] = label if len(runs) == 1 else f"{label} · run {number}"
 
 
 def _labels(provider: str, same: Sequence[Row]) -> list[str]:
@@ -171,7 +199,9 @@ def _traits(row: Row) -> dict[str, str | None]:
     """
     edition = row.get("edition")
     options = {
-        f"option {name}": None if value in (None, False) else clean(f"{name}={value}", _SHOWN)
+        f"option {name}": None
+        if value in (None, False)
+        else clean(f"{name}={typed(value)}", _SHOWN)
         for name, value in sorted(row["options"].items())
     }
     return {
@@ -182,6 +212,7 @@ def _traits(row: Row) -> dict[str, str | None]:
         **options,
         "version": row["providerVersion"],
         "text": row["textMode"],
+        "cap": None if row["returnCap"] is None else f"{row['returnCap']} results asked for",
         "rules": None if row["runRules"] == SPEC.name else f"run under {row['runRules']}",
         "date": row["date"],
     }

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from ..measured import Record
-from ..measures import COUNT_OF, MEASURES
+from ..measures import MEASURES
 from ..report import Evaluation, Judged, Report
 from ..summary import Summary, summarize, summarize_by_category
-from .facts import Row
+from .facts import Row, repeats, setting_of
 from .marks import PARTS, RETRIEVAL, SESSION, Mark, marks, missing
+from .stated import check_sizes, names_in_order, stated_numbers
 
 HIDING = ("incomplete", "statuses")
 """Marks that leave a part without figures: a mean over other cases is another mean."""
@@ -29,18 +29,6 @@ RANKED_BY = {
 """By what rows are ranked, the first first. Passes of active cases come before all passes,
 since a system that returns nothing passes every case that must be empty."""
 
-_UPSTREAM_NAMES = {
-    "meanPrecision": "mean_precision",
-    "meanRecall": "mean_recall",
-    "meanLatencyMs": "mean_latency_ms",
-    "p50LatencyMs": "p50_latency_ms",
-    "p95LatencyMs": "p95_latency_ms",
-    "totalPassed": "passed",
-    "totalCases": "cases",
-    "passRate": "pass_rate",
-    "activeRetrievalPasses": "passed_active",
-}
-
 
 def figures(
     report: Report, rules: str, evaluation: Evaluation | None, more: Sequence[Mark] = ()
@@ -49,7 +37,12 @@ def figures(
 
     ``evaluation`` is the report judged under ``rules``; without it the figures are those
     that the report states. ``more`` are marks beside those that the report itself calls for.
+
+    Raises:
+        ReportError: If a figure that it states can't be; names it.
     """
+    if evaluation is None:
+        check_sizes(report)
     found = [*more, *marks(report, rules, evaluation)]
     if evaluation is None:
         parts = {name: _stated(name, report, found) for name in PARTS}
@@ -135,18 +128,9 @@ def bare_part(summary: Summary, of: int | None) -> Row:
         "answered": of,
         "of": of,
         "statuses": None,
-        "summary": {name: summary.get(name) for name in _in_order() if name in summary},
+        "summary": {name: summary.get(name) for name in names_in_order() if name in summary},
         "categories": None,
     }
-
-
-def _in_order() -> list[str]:
-    names: dict[str, None] = {}
-    for name in MEASURES:
-        names[name] = None
-        if (n := COUNT_OF.get(name)) is not None:
-            names[n] = None
-    return list(names)
 
 
 def _stated(name: str, report: Report, found: Sequence[Mark]) -> Row | None:
@@ -156,42 +140,36 @@ def _stated(name: str, report: Report, found: Sequence[Mark]) -> Row | None:
         return None
     part = _frame(records, missing(report, None, name))
     if not _is_hidden(name, found):
-        part["summary"] = _numbers(report.stated.get(name))
+        part["summary"] = stated_numbers(name, report.stated.get(name))
     return part
 
 
-def _numbers(part: Any) -> Summary | None:
-    if not isinstance(part, Mapping):
-        return None
-    kinds = part.get("passTypes")
-    given: dict[str, Any] = {new: part[old] for old, new in _UPSTREAM_NAMES.items() if old in part}
-    if isinstance(kinds, Mapping):
-        names = {"activeRetrieval": "active", "structural": "structural"}
-        names["triviallyEmpty"] = "trivially_empty"
-        given |= {f"passed_{new}": kinds[old] for old, new in names.items() if old in kinds}
-    measures = part.get("measures")
-    if isinstance(measures, Mapping):
-        given |= {name: measures[name] for name in _in_order() if name in measures}
-    numbers = {name: value for name, value in given.items() if _is_number(value)}
-    return numbers or None
-
-
-def _is_number(value: Any) -> bool:
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+def note_repeats(rows: Sequence[Row]) -> None:
+    """Say of each run of a setting that there are others."""
+    for runs in repeats(rows):
+        for row in runs if len(runs) > 1 else ():
+            mark = Mark("note", f"one of {len(runs)} runs of this setting", blocks=False)
+            for figures in row["scores"].values():
+                figures["marks"].append(mark.to_wire())
 
 
 def rank(rows: Sequence[Row]) -> None:
     """Fill in ranks among the rows of one corpus, for each set of rules and each part.
 
-    Equal figures share a rank; what is not ``ranked`` has none.
+    Equal figures share a rank; what is not ``ranked`` has none. However often a setting was
+    run, it is one system that others stand below, and none that its own runs stand below.
     """
     for rules in dict.fromkeys(name for row in rows for name in row["scores"]):
         for part in PARTS:
-            views = [row["scores"].get(rules, {}).get(part) for row in rows]
-            ranked = [view for view in views if view is not None and view["ranked"]]
-            keys = [_merit(part, view["summary"]) for view in ranked]
-            for view, key in zip(ranked, keys, strict=True):
-                view["rank"] = 1 + sum(other > key for other in keys)
+            views = [(row["scores"].get(rules, {}).get(part), setting_of(row)) for row in rows]
+            ranked = [
+                (view, _merit(part, view["summary"]), setting)
+                for view, setting in views
+                if view is not None and view["ranked"]
+            ]
+            for view, merit, setting in ranked:
+                above = {of for _, other, of in ranked if other > merit and of != setting}
+                view["rank"] = 1 + len(above)
 
 
 def _merit(part: str, summary: Summary) -> tuple[float, ...]:

@@ -17,9 +17,12 @@ from .facts import config_of, is_from_upstream, options_of
 RETRIEVAL, SESSION = PARTS = ("retrieval", "session")
 """The parts of a report, as its figures are kept."""
 
-CAP_OPTIONS = ("top_k", "k", "limit", "max_results", "num_results", "return_cap")
+CAP_OPTIONS = ("top_k", "limit", "max_results", "num_results", "return_cap")
 CUT_OPTIONS = ("min_score", "threshold", "score_threshold", "similarity_threshold", "cutoff")
-"""Options that cut every answer to a fixed length, or at a fixed score."""
+"""Options that cut every answer to a fixed length, or at a fixed score.
+
+``k`` is none of them: it is the constant of reciprocal rank fusion.
+"""
 
 
 class Mark(NamedTuple):
@@ -97,7 +100,10 @@ def _settings(report: Report) -> Iterator[Mark]:
     cap = config.get("returnCap", DEFAULT_MAX_BELIEFS)
     if isinstance(cap, int) and cap != DEFAULT_MAX_BELIEFS:
         yield Mark("return cap", f"asked for {cap} results, not for {DEFAULT_MAX_BELIEFS}")
+    asked = max((r.limit for r in report.records if r.limit is not None), default=None)
     for name in _set(options, CAP_OPTIONS):
+        if asked is not None and options[name] >= asked:
+            continue  # never reached
         yield Mark(
             "return cap",
             f"every answer is cut to {name}={options[name]}: a fixed length is set by the user, "

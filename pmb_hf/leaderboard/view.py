@@ -35,7 +35,11 @@ class View:
 
 def own_rows(board: Row) -> list[Row]:
     """The rows that were made from reports, and not published or computed."""
-    return [row for row in board["rows"] if row["source"] not in (CONTROL, PUBLISHED)]
+    return [
+        row
+        for row in board["rows"]
+        if isinstance(row, dict) and row.get("source") not in (CONTROL, PUBLISHED)
+    ]
 
 
 def reasons(row: Row, rules: str) -> list[str]:

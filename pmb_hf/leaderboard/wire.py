@@ -63,4 +63,16 @@ def read_board(path: str | Path) -> Row:
     for key in ("corpora", "rows", "answers"):
         if not isinstance(tree.get(key), list):
             raise ReportError(f"{file}: {key!r} must be a list")
+    for number, corpus in enumerate(tree["corpora"]):
+        _check_corpus(corpus, f"{file}: corpora[{number}]")
     return tree
+
+
+def _check_corpus(corpus: Any, where: str) -> None:
+    if not isinstance(corpus, dict):
+        raise ReportError(f"{where} must be an object")
+    for key in ("id", "name"):
+        if not isinstance(corpus.get(key), str):
+            raise ReportError(f"{where}.{key} must be a string")
+    if not isinstance(corpus.setdefault("sha256", None), str | None):
+        raise ReportError(f"{where}.sha256 must be a string or null")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import InputError
+from ..tables.text import clean
 
 SKIPPED = {
     *(".git", ".venv", "node_modules", "__pycache__", ".mypy_cache", ".pytest_cache"),
@@ -18,7 +19,13 @@ SOURCES = {
     *(".py", ".js", ".mjs", ".cjs", ".ts", ".tsx", ".go", ".rs", ".java", ".kt", ".rb", ".php"),
     *(".cs", ".c", ".cc", ".cpp", ".ex", ".exs", ".scala", ".sh", ".lua"),
 }
-_MOST_FILES, _MOST_BYTES = 5000, 2_000_000
+_CHECKED = re.compile(
+    r"(?i)dockerfile|compose\.ya?ml$|\.md$|(requirements|constraints)[\w.-]*\.(txt|in)$|\.toml$"
+    r"|^package\.json$|^go\.mod$|^gemfile$|^\.env"
+)
+"""Beside sources, what the checks look into."""
+_MOST_FILES, _MOST_BYTES, _MOST_IN_ALL, _LONGEST_LINE = 5000, 2_000_000, 50_000_000, 10_000
+_LONGEST_MESSAGE = 500
 
 ERROR, WARNING = "error", "warning"
 
@@ -51,11 +58,17 @@ class Text(NamedTuple):
 
     def error(self, line: int | None, rule: str, message: str) -> Finding:
         """A finding that makes the check fail."""
-        return Finding(self.path, line, rule, ERROR, message)
+        return Finding(self.path, line, rule, ERROR, clean(message, _LONGEST_MESSAGE))
 
     def warning(self, line: int | None, rule: str, message: str) -> Finding:
         """A finding that does not."""
-        return Finding(self.path, line, rule, WARNING, message)
+        return Finding(self.path, line, rule, WARNING, clean(message, _LONGEST_MESSAGE))
+
+    def unread(self, why: str) -> Finding:
+        """It was not looked into: an error if the checks are for such files."""
+        checked = self.is_source or _CHECKED.search(self.name) is not None
+        said = f"{why}, so it was not looked into"
+        return self.error(None, "unread", said) if checked else self.warning(None, "unread", said)
 
     def numbered(self) -> Iterator[tuple[int, str]]:
         """Lines with their numbers, from 1."""
@@ -72,6 +85,7 @@ def read(folder: Path) -> tuple[list[Text], list[Finding]]:
         raise InputError(f"{folder} is no folder; `pmb submission new NAME` makes one")
     found: list[Text] = []
     unread: list[Finding] = []
+    total = 0
     for number, path in enumerate(_walk(folder)):
         if number >= _MOST_FILES:
             raise InputError(f"{folder} holds more than {_MOST_FILES} files; is it a submission?")
@@ -79,11 +93,22 @@ def read(folder: Path) -> tuple[list[Text], list[Finding]]:
         if path.is_symlink():
             unread.append(text.error(None, "link", "a link; put the file itself there"))
             continue
-        data = path.read_bytes() if path.stat().st_size <= _MOST_BYTES else b"\0"
-        if b"\0" in data:
-            unread.append(text.warning(None, "unread", "binary or too long; look at it yourself"))
+        if (size := path.stat().st_size) > _MOST_BYTES:
+            unread.append(text.unread(f"larger than {_MOST_BYTES:,} bytes ({size:,})"))
             continue
+        data = path.read_bytes()
+        if b"\0" in data:
+            unread.append(text.warning(None, "unread", "binary; look at it yourself"))
+            continue
+        total += len(data)
+        if total > _MOST_IN_ALL:
+            raise InputError(
+                f"{folder} holds more than {_MOST_IN_ALL:,} bytes of text; is it a submission?"
+            )
         lines = tuple(re.split(r"\r\n|\r|\n", data.decode("utf-8", "replace")))
+        if (longest := max(map(len, lines))) > _LONGEST_LINE:
+            unread.append(text.unread(f"a line is longer than {_LONGEST_LINE:,} ({longest:,})"))
+            continue
         found.append(text._replace(lines=lines))
     return found, unread
 

@@ -103,7 +103,11 @@ def _of_a_corpus(text: Text, corpora: Iterable[Known]) -> Iterator[Finding]:
 
 
 def _constants(text: Text, fields: Fields) -> Iterator[Finding]:
-    found = _python(text) if text.path.endswith(".py") else _other(text)
+    try:
+        found = list(_python(text) if text.path.endswith(".py") else _other(text))
+    except (RecursionError, MemoryError):  # both are how Python tells of what is too deep
+        yield text.error(None, "unread", "nested too deeply to be looked into; write it flatter")
+        found = list(_other(text))
     for number, name, value in sorted(set(found)):
         told = f"{name} is fixed at {value}: that may cut what the benchmark asks for"
         if name.lower() in fields.constants:
@@ -129,7 +133,7 @@ def _python(text: Text) -> Iterator[tuple[int, str, str]]:
     """Comparisons of scores, slices, arguments and names of limits, with a number."""
     try:
         tree = ast.parse("\n".join(text.lines))
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError):
         yield from _other(text)
         return
     numbers = {

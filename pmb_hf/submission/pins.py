@@ -75,7 +75,7 @@ def _manifest(text: Text) -> Iterator[Finding]:
 def _npm(text: Text, content: str) -> Iterator[Finding]:
     try:
         data = json.loads(content)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         yield text.error(1, "pin", f"no valid JSON: {error}")
         return
     parts = (data.get(k) for k in ("dependencies", "optionalDependencies")) if _is(data) else ()
@@ -90,7 +90,7 @@ def _npm(text: Text, content: str) -> Iterator[Finding]:
 def _pyproject(text: Text, content: str) -> Iterator[Finding]:
     try:
         project = tomllib.loads(content).get("project", {})
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         yield text.error(1, "pin", f"no valid TOML: {error}")
         return
     given = project.get("dependencies", []) if _is(project) else []
