@@ -9,6 +9,7 @@ from typing import NamedTuple
 from .cuts import run_rules_of
 from .expectations import RetrievalKey
 from .report import Evaluation, Judged, Report
+from .tables.text import count_of
 
 RULES, CORPUS, DISTRACTORS, RUN_RULES, RETURN_CAP, STATUSES, CASES, STOPPED = MARKS = (
     "rules",
@@ -117,7 +118,9 @@ def _distractors(a: Report, b: Report) -> Iterator[Mark]:
 def _told_distractors(report: Report) -> str:
     if report.among is None:
         return "no distractors"
-    return f"{report.among.get('count')} distractors of seed {report.among.get('seed')}"
+    number = report.among.get("count")
+    noun = "distractor" if number == 1 else "distractors"
+    return f"{number} {noun} of seed {report.among.get('seed')}"
 
 
 def _caps(a: Entry, b: Entry) -> Iterator[Mark]:
@@ -131,7 +134,7 @@ def _caps(a: Entry, b: Entry) -> Iterator[Mark]:
         (one, other), _ = caps.most_common(1)[0]
         yield Mark(
             RETURN_CAP,
-            f"asked for different numbers of results in {sum(caps.values())} cases, "
+            f"asked for different numbers of results in {count_of(sum(caps.values()), 'case')}, "
             f"{one} and {other} for the most part",
         )
 
@@ -149,7 +152,7 @@ def _cases(a: Entry, b: Entry) -> Iterator[Mark]:
     if first != second:
         yield Mark(
             CASES,
-            f"{len(first - second)} cases are only in {a.name}, "
+            f"{count_of(len(first - second), 'case')} only in {a.name}, "
             f"{len(second - first)} only in {b.name}",
         )
 

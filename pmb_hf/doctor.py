@@ -84,7 +84,8 @@ def examine(
         kit.close()
     if left:
         reset = done["reset"]
-        told = f"{reset.detail}; {left} memories of users {kit.user('…')} are left in the store"
+        memories = "1 memory" if left == 1 else f"{left} memories"
+        told = f"{reset.detail}; left in the store: {memories} of users {kit.user('…')}"
         done["reset"] = reset._replace(detail=told)
     return list(done.values())
 
@@ -252,6 +253,7 @@ CHECKS: tuple[Plan, ...] = (
         "Refuse a body without the needed fields with 422. An error that is answered with 200 is "
         "read as an empty result.",
         ("reachable",),
+        required=False,
     ),
     Plan(
         "concurrency",

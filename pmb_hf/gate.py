@@ -7,9 +7,11 @@ get. What is not met is a :class:`Violation` that names the cases behind it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from .diagnose import diagnose
 from .errors import GateFailed, InputError
 from .limits import (
     BOTH_PARTS,
@@ -25,8 +27,10 @@ from .limits import (
     parse_limit,
 )
 from .measures import Measure
-from .records import OK, CaseScore
+from .records import OK, OTHER_USER, UNKNOWN, CaseScore
 from .report import Evaluation, Judged
+from .summary import round_half_up
+from .tables.text import listed
 
 __all__ = [
     "Allowance",
@@ -43,7 +47,7 @@ __all__ = [
     "regressions",
 ]
 
-_SHOWN_CASES = 20
+_SHOWN_CASES, _SHOWN_IDS = 20, 8
 
 
 class CaseValue(NamedTuple):
@@ -80,7 +84,7 @@ class Violation(NamedTuple):
         lines = [self.reason]
         for case in self.cases[:_SHOWN_CASES]:
             why = f": {case.failures[0]}" if case.failures else ""
-            value = "" if case.value is None else f" ({number(round(case.value, 4))})"
+            value = "" if case.value is None else f" ({number(round_half_up(case.value))})"
             lines.append(f"  {case.name}{value}{why}")
         if len(self.cases) > _SHOWN_CASES:
             lines.append(f"  and {len(self.cases) - _SHOWN_CASES} more")
@@ -136,10 +140,42 @@ def _culprits(limit: Limit, parts: _Parts) -> tuple[CaseValue, ...]:
             continue
         # "1 error" or "0 passes" of one case says nothing; what it failed by says nothing of time.
         shown = None if measure.unit == "count" and value in (0, 1) else value
-        why = () if measure.unit == "ms" else _why(judged)
+        why = () if measure.unit == "ms" else _evidence(measure, judged) or _why(judged)
         sign = 1.0 if measure.better == "higher" else -1.0
         found.append((sign * value, CaseValue(case_name(judged), shown, why)))
     return tuple(case for _, case in sorted(found, key=lambda pair: pair[0]))
+
+
+def _evidence(measure: Measure, judged: Judged) -> tuple[str, ...]:
+    """The beliefs that a measure of wrong ones counts; empty if it is of something else."""
+    record, name = judged.record, measure.name
+    if record.status != OK:
+        return ()
+    returned = record.relevant if record.results is None else [r.id for r in record.results]
+    if name == "duplicates":
+        counts = Counter(returned)
+        return _named("returned twice or more", [b for b in counts if counts[b] > 1])
+    if name == "over_limit":
+        return _named("over the limit", returned[record.limit :] if record.limit else [])
+    found = diagnose(judged)
+    if name == "mean_drift":
+        drifts = [wrong.belief_id for wrong in found.wrong if wrong.drifts]
+        # Under the rules where drift is one minus precision, every wrong belief is one.
+        return _named("drift", drifts or [wrong.belief_id for wrong in found.wrong])
+    if name in ("leaks", "unknown_ids"):
+        kind = OTHER_USER if name == "leaks" else UNKNOWN
+        kinds = judged.expected.kinds
+        return _named(measure.label, [b for b in (*record.relevant, *returned) if kinds[b] == kind])
+    if name.startswith("noise_"):
+        kind = name.removeprefix("noise_")
+        label = measure.label.removeprefix("noise: ")
+        return _named(label, [w.belief_id for w in found.wrong if w.kind == kind])
+    return ()
+
+
+def _named(what: str, beliefs: Iterable[str]) -> tuple[str, ...]:
+    ids = list(dict.fromkeys(beliefs))
+    return (f"{what}: {listed(ids, _SHOWN_IDS)}",) if ids else ()
 
 
 def _is_good(measure: Measure, limit: Limit, value: float) -> bool:

@@ -302,7 +302,8 @@ class _Run:
         failed = self.log.failed_in_a_row
         if failed >= self.settings.max_failures:
             self.log.retry(list(self.log.records)[-failed:])
-            self._stop(f"{failed} cases failed in a row; the last: {record.error}")
+            cases = "1 case" if failed == 1 else f"{failed} cases"
+            self._stop(f"{cases} failed in a row; the last: {record.error}")
         elif self.deadline.passed:
             self._stop(str(self.deadline))
         if self.progress is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from .report_reader import read_report
 from .schema import Corpus
 from .settings import PARTS
 from .summary import Summary, round_half_up
+from .tables.text import count_of, typed
 
 KIND = "scale"
 
@@ -102,14 +103,15 @@ class Plan:
         if min(self.sizes) < own:
             raise InputError(
                 f"size {min(self.sizes)} is too small: the corpus {self.corpus.name!r} itself "
-                f"has {own} beliefs"
+                f"has {count_of(own, 'belief')}"
             )
 
     def jobs(self, home: Path) -> list[Job]:
         """A job a size, the smallest first."""
-        return [self._job(home, size) for size in sorted(self.sizes)]
+        return [self.job(home, size) for size in sorted(self.sizes)]
 
-    def _job(self, home: Path, size: int) -> Job:
+    def job(self, home: Path, size: int) -> Job:
+        """The job of one size."""
         more = size - len(self.corpus.beliefs)
         return Job(
             id=f"size-{size:010d}",
@@ -140,13 +142,65 @@ def scale(
 ) -> list[Point]:
     """Measure every size that is not measured yet in ``home``; the smallest first.
 
+    Sizes that were measured there before are points of the result, too.
+
     Raises:
-        InputError: If ``home`` holds something else, or is in use.
+        InputError: If ``home`` holds something else, what was measured with other
+            settings, or is in use.
     """
     with Ledger(home, KIND) as ledger:
+        _check_settings(ledger, plan)
+        plan = replace(plan, sizes=_with_earlier(ledger, plan))
         jobs = plan.jobs(ledger.home)
         outcomes = ledger.do(jobs, engine, retries=retries, ended=ended)
     return points(plan, jobs, outcomes)
+
+
+def _with_earlier(ledger: Ledger, plan: Plan) -> tuple[int, ...]:
+    own = len(plan.corpus.beliefs)
+    done = (own + (job.recipe or {}).get("count", 0) for job in ledger.measured())
+    jobs = replace(plan, sizes=tuple({*done, *plan.sizes})).jobs(ledger.home)
+    kept = {own + (job.recipe or {}).get("count", 0) for job in jobs if ledger.finished(job)}
+    return tuple({*kept, *plan.sizes})
+
+
+def _check_settings(ledger: Ledger, plan: Plan) -> None:
+    """Refuse to write over what was measured with other settings."""
+    for earlier in ledger.measured():
+        size = len(plan.corpus.beliefs) + (earlier.recipe or {}).get("count", 0)
+        there, here = _settings(earlier), _settings(plan.job(ledger.home, size))
+        names = [n for n in (*there, *here) if there.get(n, _UNSET) != here.get(n, _UNSET)]
+        if names:
+            told = "; ".join(
+                f"{name} {there.get(name, _UNSET)} there, {here.get(name, _UNSET)} here"
+                for name in dict.fromkeys(names)
+            )
+            raise InputError(
+                f"{ledger.home} holds what was measured with other settings: {told}. "
+                "Give the same settings to go on with it, or another directory by --out"
+            )
+
+
+_UNSET = "not given"
+
+
+def _settings(job: Job) -> dict[str, str]:
+    """What decides the result of a job beside the size, by the words of the command line."""
+    told = {
+        "--provider": job.provider,
+        **{f"--option {key}": typed(value) for key, value in job.options.items()},
+        "--corpus": job.corpus,
+        "the SHA-256 of the corpus": str(job.corpus_sha256)[:12],
+        "--rules": job.rules,
+        "--parts": ",".join(job.parts),
+        "--ready-timeout": f"{job.ready_timeout_s:g}",
+    }
+    optional = {"--fixtures": job.fixtures, "--name": job.name, "the text mode": job.text_mode}
+    told |= {name: value for name, value in optional.items() if value is not None}
+    if job.recipe is not None:
+        names = {"seed": "--seed", "users": "--users", "version": "the version of the distractors"}
+        told |= {name: str(job.recipe.get(key)) for key, name in names.items()}
+    return told
 
 
 def points(plan: Plan, jobs: Sequence[Job], outcomes: Sequence[Outcome]) -> list[Point]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
+import cli_kit
 import pytest
 
 from pmb_hf.cli.app import app
@@ -55,6 +57,62 @@ def test_the_same_report_twice_changes_nothing(
     assert "No case changed sides." in text
 
 
+def test_a_legend_tells_reports_of_one_provider_apart(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run("bm25", out=tmp_path / "scoped.json", options={"active_filter": True}, namespace="n-")
+    run("bm25", out=tmp_path / "again.json")
+    files = [folder / "bm25.json", tmp_path / "scoped.json", tmp_path / "again.json"]
+    assert pmb("compare", *files, folder / "oracle.json") == 0
+    text = "".join(capsys.readouterr().out.split())
+    legend = text.partition("Singleturn")[0]
+    assert f"bm25#1{folder}/bm25.jsonactive_filter=false·namespace–" in legend
+    assert f"bm25#2{tmp_path}/scoped.jsonactive_filter=true·namespacen-" in legend
+    assert f"bm25#3{tmp_path}/again.jsonactive_filter=false" in legend
+    assert "oracle" not in legend
+    assert "True" not in text
+    assert "top_k" not in legend
+    assert pmb("compare", *files, "--json") == 0
+    told = json.loads(capsys.readouterr().out)["reports"]
+    assert told[1]["files"] == [str(tmp_path / "scoped.json")]
+    assert told[1]["differs"]["option active_filter"] == "true"
+    assert pmb("compare", folder / "bm25.json", folder / "oracle.json") == 0
+    assert "in what it differs" not in capsys.readouterr().out
+
+
+def test_folders_of_reports_are_taken(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep = tmp_path / "grid.toml"
+    sweep.write_text(
+        'parts = ["sessions"]\n[[providers]]\nname = "bm25"\noptions = { top_k = [2, 3] }\n'
+    )
+    assert pmb("sweep", sweep, "-o", tmp_path / "swept", "-q") == 0
+    capsys.readouterr()
+    for given in (tmp_path / "swept", tmp_path / "swept" / "reports"):
+        assert pmb("compare", given, folder / "oracle.json") == 0
+        text = capsys.readouterr().out
+        assert "top_k=2" in text
+        assert "bm25 #2" in text
+    assert pmb("show", tmp_path / "swept", "--json") == 0
+    assert len(json.loads(capsys.readouterr().out)["reports"]) == 2
+    (tmp_path / "none").mkdir()
+    assert pmb("compare", tmp_path / "none") == 2
+    assert "none holds no reports" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("given", ["", "results", "results/runs", "reports"])
+def test_scoring_a_sweep_points_to_its_rows(tmp_path: Path, given: str) -> None:
+    plan = tmp_path / "grid.toml"
+    plan.write_text('parts = ["sessions"]\n[[providers]]\nname = "bm25"\n')
+    assert pmb("sweep", plan, "-o", tmp_path / "swept", "-q") == 0
+    done = cli_kit.pmb("score", tmp_path / "swept" / given)
+    assert done.code == 2
+    assert "swept/results/cases --config all" in done.err
+    cases = tmp_path / "swept" / "results" / "cases"
+    cli_kit.good("score", cases, "--config", "all", "--by", "job")
+
+
 def test_a_regression_ends_with_1_and_names_the_cases(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -95,7 +153,9 @@ def test_other_rules_are_refused_or_marked(
     assert "rules spec and upstream-2026-09" in captured.err
     assert not captured.out
     assert pmb("compare", *files, "--force") == 0
-    assert "! bm25 #2, against bm25 #1: scored under the rules" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    said = text.index("! bm25 #2, against bm25 #1: scored under the rules")
+    assert said < text.index("Single turn")
     # Under the same rules they are comparable; that they were run under others is marked.
     assert pmb("compare", *files, "--rules", "spec") == 0
     assert "run under the rules spec and upstream-2026-09" in capsys.readouterr().out
@@ -109,10 +169,10 @@ def test_all_of_upstreams_reports_and_ours_at_once(
     arguments = ("--fixtures", upstream_dir / "fixtures", "--rules", "spec")
     assert pmb("compare", *published, *ours, *arguments) == 0
     text = capsys.readouterr().out
-    single, _, sessions = text.partition("Sessions")
+    warned, single, sessions = re.split("^(?=Single turn|Sessions)", text, flags=re.MULTILINE)[:3]
     assert single.index("tenure") < single.index("zep") < single.index("not comparable")
     assert single.index("not comparable") < single.index("oracle")
-    assert "made on different corpora, official and native" in sessions
+    assert "made on different corpora, official and native" in warned
     assert "Not known of gbrain" in sessions
     assert max(map(len, text.splitlines())) <= 120
     # The intervals of the wide table, too, are there in full.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import corpora
 import pytest
-from cli_kit import good, pmb, program
+from cli_kit import ROOT, good, pmb, program
 
 from pmb_hf.rules import RULES
 
@@ -177,6 +178,60 @@ def test_explain_with_a_report_marks_what_came(report: Path) -> None:
     }
     for line in (*told["relevant"], *told["dropped"]):
         assert view["beliefs"][line["beliefId"]]
+
+
+@pytest.fixture(scope="module")
+def long_names(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The native corpus with long ids, and a report on it."""
+    home = tmp_path_factory.mktemp("long")
+    source = ROOT / "pmb_hf" / "corpus" / "native"
+    texts = {
+        p.name: p.read_text("utf-8") for p in source.glob("*.json") if "manifest" not in p.name
+    }
+    ids = re.findall(r'"(?:_id|caseId)": "([^"]+)"', "".join(texts.values()))
+    known = "|".join(map(re.escape, ids))
+    for name, text in texts.items():
+        longer = re.sub(f'"({known})"', rf'"\g<1>{TAIL}"', text)
+        (home / name).write_text(longer, "utf-8")
+    good("run", "-p", "bm25", "--corpus", home, "-q", "-o", home / "r" / "bm25.json")
+    return home, home / "r" / "bm25.json"
+
+
+TAIL = "-0123456789abcdefghijklmnopqrstuvwxyz-0123456789"
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_long_ids_are_folded_and_not_cut(long_names: tuple[Path, Path], columns: int) -> None:
+    home, report = long_names
+    explained = good("explain", "relation-all", report, "--corpus", home, columns=columns).out
+    shown = good("show", report, "--corpus", home, "--failures", "1", columns=columns).out
+    listed = good("explain", "--corpus", home, columns=columns).out
+    for text, ids in (
+        (explained, ["b-rel-disc-reason", "b-queen-discs", "b-colour-vision"]),
+        (shown.partition("Session turn")[2], ["session-tour-week-drift"]),
+        (listed, ["alias-caps-foh", "alias-abbrev-dsm"]),
+    ):
+        assert max(map(len, text.splitlines())) <= columns
+        for name in ids:
+            assert in_a_column(text, name + TAIL), (name, text)
+
+
+def in_a_column(text: str, name: str) -> bool:
+    """Whether a name stands in a table, folded over several lines of one column."""
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        start = line.find(name[:10])
+        if start < 0:
+            continue
+        found, row = "", number
+        while row < len(lines) and len(found) < len(name):
+            piece = re.split(r"\s{2,}", lines[row][start:], maxsplit=1)[0].strip()
+            if not piece or not name.startswith(found + piece):
+                break
+            found, row = found + piece, row + 1
+        if found == name:
+            return True
+    return False
 
 
 def test_explain_a_session_or_one_turn_of_it(report: Path) -> None:

@@ -44,8 +44,8 @@ def test_a_run_shows_its_figures_beside_floor_and_ceiling(here: Path) -> None:
     (head,) = [line.split() for line in lines if line.startswith("Single turn")]
     assert head == ["Single", "turn", "bm25", "n", "empty", "n", "everything", "n", "oracle", "n"]
     recall = next(line.split() for line in lines if line.startswith("recall"))
-    assert recall[1:3] == ["1.000", "43"]
-    assert recall[-2:] == ["1.000", "43"]
+    assert recall[1:3] == ["1.0000", "43"]
+    assert recall[-2:] == ["1.0000", "43"]
     text = " ".join(done.out.split())
     for part in ("Sessions", "Category", "Time in ms", "drift", "mutability", "trivially empty"):
         assert part in text

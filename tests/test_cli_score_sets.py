@@ -64,7 +64,7 @@ def test_the_tables(folder: Path) -> None:
 def test_one_part_of_one_run(folder: Path) -> None:
     done = good("score", folder, "--where", "provider=right", "--json")
     assert done.json["summaries"]["retrieval"]["cases"] == 77
-    assert "12 rows are of the other part; --config all" in done.err
+    assert "12 rows of the other part left out; --config all" in done.err
 
 
 def test_a_file_with_a_run_column_is_a_set(folder: Path) -> None:
@@ -93,3 +93,21 @@ def test_what_is_for_sets_alone(tmp_path: Path) -> None:
     done = pmb("score", tmp_path / "p.jsonl", "--workers", "2")
     assert done.code == 2
     assert "are for Parquet data sets" in done.err
+
+
+def test_an_interrupt_says_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pmb_hf.streaming.score_set", interrupted)
+    done = pmb("score", folder, "--config", "all", "--workers", "2")
+    assert (done.code, done.out, done.err) == (130, "", "error: interrupted\n")
+
+
+def test_one_row_is_not_rows(tmp_path: Path) -> None:
+    row = next(iter(read_references("native", "retrieval")))
+    one = {"run_id": "a", "provider": "a", "case_id": row["case_id"], "relevant_beliefs": []}
+    (tmp_path / "one").mkdir()
+    pq.write_table(pa.Table.from_pylist([one], SCHEMA), tmp_path / "one" / "p.parquet")
+    done = good("score", tmp_path / "one", "--on-missing", "miss")
+    assert "1 row of 1 run, 76 missing cases" in done.err

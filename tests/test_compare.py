@@ -149,9 +149,9 @@ def test_what_differs_beside_the_answers_is_marked() -> None:
     found = {mark.what: mark for mark in marks(entry_of(report, "a"), entry_of(other, "b"))}
     assert set(found) == {"run rules", "return cap", "statuses", "cases", "stopped"}
     assert not any(mark.fatal for mark in found.values())
-    assert "1 cases, 20 and 5" in found["return cap"].text
+    assert "in 1 case, 20 and 5" in found["return cap"].text
     assert "0 and 1 × timeout" in found["statuses"].text
-    assert found["cases"].text == "1 cases are only in a, 0 only in b"
+    assert found["cases"].text == "1 case only in a, 0 only in b"
     assert first.key not in entry_of(other).judged
 
 

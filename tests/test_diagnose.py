@@ -32,6 +32,7 @@ from pmb_hf.runner import run
 from pmb_hf.scoring import failures, score_case
 from pmb_hf.states import moments
 from pmb_hf.tables.diagnosis import (
+    _Kinds,
     diagnosis_remarks,
     drift_note,
     drift_table,
@@ -238,6 +239,26 @@ def test_tables_show_what_there_is(native: Any) -> None:
     assert "superseded" in text
     assert "in all" in text
     assert "Drift from turn" in text
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_kinds_beyond_the_width_stand_in_a_table_below(native: Any, width: int) -> None:
+    from rich.console import Console
+
+    kinds = {kind: 7000 + place for place, kind in enumerate(NOISE_KINDS)}
+    made = _Kinds("Wrong beliefs", {"Scope disambiguation": kinds}, kinds)
+    console = Console(width=width)
+    with console.capture() as capture:
+        console.print(made)
+    text = capture.get()
+    assert text.count("Scope disambiguation") == text.count("─\n")
+    for number in (*kinds.values(), sum(kinds.values())):
+        assert text.count(f"{number:,}") == 2
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= width
+
+
+def test_a_table_of_nothing_is_none() -> None:
     perfect = [diagnose(judged(relevant=("need-1", "need-2")))]
     assert wrong_table(perfect) is lost_table(perfect) is drift_table(perfect) is None
     assert diagnosis_remarks(perfect) == []

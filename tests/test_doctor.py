@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
+from cli_kit import pmb
 
 from pmb_hf.doctor import CHECKS, Check, examine, exit_code
 from pmb_hf.errors import InputError
@@ -506,6 +507,14 @@ def test_one_fault_is_named_and_nothing_else(
         assert bool(check.advice) == (check.ok is False), check
     required = any(check.required for check in checks if check.ok is False)
     assert exit_code(checks) == int(required)
+
+
+def test_taking_a_bad_body_is_no_failure() -> None:
+    with served(TakesAnything()) as url:
+        done = pmb("doctor", url, "--allow-reset")
+    assert done.code == 0
+    (row,) = [line for line in done.out.splitlines() if " bad_body " in line]
+    assert row.startswith("advice ")
 
 
 def test_every_check_that_can_fail_is_broken_by_a_fault() -> None:

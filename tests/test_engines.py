@@ -232,14 +232,22 @@ def test_a_command_that_ends_takes_its_jobs_along(tmp_path: Path, sent: signal.S
     """Interrupted, it stops them; killed, they notice."""
     gate = Gate(tmp_path / "gate.json")
     grid = f'[[providers]]\nname = "scripted"\noptions = {{ file = "{gate.path}" }}\n'
-    (tmp_path / "sweep.toml").write_text(grid)
-    command = [sys.executable, "-m", "pmb_hf", "sweep", "sweep.toml", "-o", "out"]
+    quick = 'parts = ["sessions"]\n[[providers]]\nname = "bm25"\n'
+    (tmp_path / "sweep.toml").write_text(quick + grid)
+    command = [sys.executable, "-m", "pmb_hf", "sweep", "sweep.toml", "-o", "out", "--workers=1"]
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
     ) as process:
         end = gate.reached()
         process.send_signal(sent)
-        process.communicate(timeout=60)
+        _, err = process.communicate(timeout=60)
+    if sent == signal.SIGINT:
+        first, *said = err.decode().splitlines()
+        assert "[1/2] bm25" in first
+        assert said == [
+            "1 of 2 runs is kept in out; the same command goes on with the rest",
+            "error: interrupted",
+        ]
     assert process.returncode == (130 if sent == signal.SIGINT else -sent)
     assert gate.left(end)
 

@@ -63,6 +63,27 @@ def test_counts_of_noise_are_limits_too() -> None:
     assert [case.name for case in unknown.cases] == ["c-mooring"]
 
 
+def test_limits_on_wrong_beliefs_name_those_that_they_count() -> None:
+    answers = {
+        ANCHOR: ["t-old-anchor", "t-engine"],
+        MOORING: ["t-otto-berth", "x", "x"],
+        LAST_TURN: ["t-engine", "t-otto-berth"],
+    }
+    limits = {
+        "noise_superseded=0": ["  c-anchor: superseded: t-old-anchor"],
+        "noise_unrelated=0": ["  c-anchor: unrelated: t-engine"],
+        "leaks=0": ["  c-mooring: leaks: t-otto-berth"],
+        "unknown_ids=0": ["  c-mooring: unknown ids: x"],
+        "duplicates=0": ["  c-mooring: returned twice or more: x"],
+        "drift=0": ["  s-refit turn 2 (0.5): drift: t-engine"],
+        "session.leaks=0": ["  s-refit turn 2: leaks: t-otto-berth"],
+    }
+    for found, lines in zip(check(limits, evaluated(answers)), limits.values(), strict=True):
+        assert str(found).splitlines()[1:] == lines
+    (all_wrong,) = check(["drift=0"], evaluated(answers, rules="upstream-2026-06"))
+    assert "t-engine" in str(all_wrong)
+
+
 def test_null_fails_and_says_why() -> None:
     limits = ["drift=1", "retrieval.drift=1", "latency_ratio=1000000"]
     alone = evaluated(parts=["retrieval"])

@@ -93,10 +93,67 @@ def test_what_is_measured_is_not_measured_again(tmp_path: Path) -> None:
     more, done = measured(plan(35, 60, 80), home)
     assert done == ["size-0000000080"]
     assert more[:2] == first
-    _, done = measured(plan(35, 60, seed=3), home)
-    assert done == ["size-0000000060"]  # at 35 there are no distractors
-    _, done = measured(plan(60, seed=3, options={"top_k": 2}), home)
+    fewer = scale(plan(80), home, no_engine)
+    assert fewer == more
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"seed": 3}, "--seed 0 there, 3 here"),
+        ({"users": 7}, "--users 100 there, 7 here"),
+        ({"options": {"scope_filter": True}}, "--option scope_filter not given there, true here"),
+        ({"provider": "bm25"}, "--provider fts5 there, bm25 here"),
+        ({"rules": "upstream-2026-09"}, "--rules spec there, upstream-2026-09 here"),
+        ({"parts": ("sessions",)}, "--parts retrieval there, sessions here"),
+        ({"name": "mine"}, "--name not given there, mine here"),
+        ({"ready_timeout_s": 5.0}, "--ready-timeout 600 there, 5 here"),
+        ({"corpus": replace(native(), sha256="0" * 64)}, "there, 000000000000 here"),
+    ],
+)
+def test_what_was_measured_with_other_settings_is_not_written_over(
+    tmp_path: Path, fields: dict[str, object], said: str
+) -> None:
+    home = tmp_path / "s"
+    first, _ = measured(plan(35, 60), home)
+    before = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
+    for sizes in ((35, 60), (80,)):
+        with pytest.raises(InputError, match="other settings") as raised:
+            scale(plan(*sizes, **fields), home, no_engine)
+        assert said in str(raised.value)
+        assert "another directory by --out" in str(raised.value)
+    assert {path: path.read_bytes() for path in home.rglob("*") if path.is_file()} == before
+    assert scale(plan(35, 60), home, no_engine) == first
+
+
+def test_a_seed_without_distractors_decides_nothing(tmp_path: Path) -> None:
+    measured(plan(35), tmp_path / "s")
+    _, done = measured(plan(35, 60, seed=3), tmp_path / "s")
     assert done == ["size-0000000060"]
+
+
+class Interrupted(Here):
+    """Is interrupted in the midst of its first job."""
+
+    def wait(self) -> Outcome:
+        job = self.waiting.pop(0)
+        job.report_path.with_name(job.report_path.name + ".journal").write_text("{}\n")
+        raise KeyboardInterrupt
+
+
+def test_what_an_interrupt_left_is_not_thrown_away_by_other_settings(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        scale(plan(35), tmp_path / "s", Interrupted)
+    with pytest.raises(InputError, match="--option top_k not given there, 2 here"):
+        scale(plan(35, options={"top_k": 2}), tmp_path / "s", no_engine)
+    _, done = measured(plan(35), tmp_path / "s")
+    assert done == ["size-0000000035"]
+
+
+def test_what_failed_may_be_tried_with_other_settings(tmp_path: Path) -> None:
+    lost = plan(35, provider="scripted", options={"file": "/missing.json"})
+    assert measured(lost, tmp_path / "s")[0][0].status == "failed"
+    assert measured(plan(35), tmp_path / "s")[0][0].status == "done"
 
 
 def test_a_size_that_fails_is_a_point_and_is_tried_the_next_time(tmp_path: Path) -> None:
@@ -153,6 +210,10 @@ def test_command(tmp_path: Path) -> None:
     assert seen.err == ""
     assert seen.json == json.loads((home / "scale.json").read_text())
     assert [p["size"] for p in seen.json["points"]] == [35, 1000]
+    other = pmb(*line, "--option", "top_k=2")
+    assert other.code == 2
+    assert "--option top_k not given there, 2 here" in other.err
+    assert seen.json == json.loads((home / "scale.json").read_text())
     sweep = pmb("sweep", __file__, "-o", home)
     assert sweep.code == 2
 

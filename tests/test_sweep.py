@@ -69,6 +69,17 @@ def grid(directory: Path, text: str) -> Grid:
         (BM25 + "options = { topk = 1 }\n", "providers[0].options: provider 'bm25'"),
         (BM25 + 'options = { top_k = [1, "x"] }\n', "option top_k='x'"),
         ('[[providers]]\nname = "bm52"\n', "providers[0].name is 'bm52'; there are"),
+        ("repeats = 1000000000\n" + BM25, "sweep.toml asks for 1,000,000,000 runs; a sweep has at"),
+        (
+            'rules = ["spec", "upstream-2026-09"]\nsizes = [35, 100]\nrepeats = 25_001\n' + BM25,
+            "sweep.toml asks for 100,004 runs; a sweep has at most 100,000: give fewer values",
+        ),
+        (
+            BM25
+            + "[providers.options]\n"
+            + "".join(f"o{n} = {list(range(1000))}\n" for n in range(4)),
+            "providers[0] asks for 1,000,000,000,000 runs",
+        ),
         ("repeats = \n", "no valid TOML"),
         ("repeats = 1\nrepeats = 2\n", "no valid TOML"),
     ],

@@ -19,7 +19,7 @@ from pmb_hf.providers.protocol import Hit
 from pmb_hf.report import judge
 from pmb_hf.rules import RULES
 from pmb_hf.runner import run
-from pmb_hf.summary import summarize
+from pmb_hf.summary import round_half_up, summarize
 from pmb_hf.tables import cells, overview
 from pmb_hf.tables.layout import add_text, plain, short, table
 from pmb_hf.tables.remarks import remarks
@@ -130,6 +130,22 @@ class Sloppy(Fts5Provider):
         if "IEM" in query:
             raise TimeoutError("2 s")
         return [Hit(i) for i in ("b-in-ears", "b-in-ears", "made-up", *OTHERS)] * 6
+
+
+def test_only_a_change_of_a_belief_is_called_one() -> None:
+    report = run(Sloppy(), NATIVE)
+    text = text_of(*filter(None, [overview.times(report, judge(report, NATIVE))]))
+    assert "write a belief, mid-session" in text
+    assert "change a belief" not in text
+    report = run("fts5", NATIVE)
+    text = text_of(*filter(None, [overview.times(report, judge(report, NATIVE))]))
+    assert "write a belief, mid-session" in text
+    assert "change a belief" in text
+
+
+def test_a_figure_is_rounded_once() -> None:
+    exact = 0.67649
+    assert cells.rate(round_half_up(exact)) == cells.rate(exact) == "0.6765"
 
 
 def test_what_qualifies_the_figures_is_said() -> None:

@@ -19,7 +19,7 @@ from .options import (
     known_rules,
 )
 from .output import show, show_json
-from .reporting import joined
+from .reporting import joined_files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +48,8 @@ def compare(
         list[Path],
         typer.Argument(
             metavar="REPORT...",
-            help="Report files, ours or upstream's; the first is what others are held to.",
+            help="Report files, ours or upstream's, or folders of them; the first is what others "
+            "are held to.",
         ),
     ],
     rules: OwnRulesOption = None,
@@ -87,7 +88,9 @@ def compare(
     # Wrong options end it before anything is read.
     limits = [parse_allowance(text) for text in allowances or ()]
     most = _how_many(cases)
-    entries = _entries(joined(reports), rules, corpus, fixtures)
+    found = joined_files(reports)
+    entries = _entries([report for report, _ in found], rules, corpus, fixtures)
+    files = [paths for _, paths in found]
     if len(entries) < 2:
         raise InputError(
             "pmb compare needs two reports or more; of one provider, files that hold different "
@@ -95,9 +98,9 @@ def compare(
         )
     comparisons, tables = _compared(entries, force)
     if as_json:
-        show_json(_view(entries, comparisons, tables))
+        show_json(_view(entries, files, comparisons, tables))
     else:
-        _show(entries, comparisons, tables, most)
+        _show(entries, files, comparisons, tables, most)
     if limits:
         _gate(entries, limits)
 
@@ -169,22 +172,26 @@ def _compared(
 
 def _view(
     entries: list[Entry],
+    files: Sequence[Sequence[Path]],
     comparisons: Sequence[Comparison],
     tables: dict[str, list[Standing]],
 ) -> dict[str, Any]:
     from ..comparability import not_known
+    from ..tables.legend import differing
 
     return {
         "reports": [
             {
                 "name": entry.name,
+                "files": [str(path) for path in paths],
+                "differs": differs,
                 "provider": entry.report.provider,
                 "corpus": entry.report.corpus_name,
                 "corpusSha256": entry.report.corpus_sha256,
                 "rules": entry.evaluation.rules.name,
                 "upstream": entry.report.upstream,
             }
-            for entry in entries
+            for entry, paths, differs in zip(entries, files, differing(entries), strict=True)
         ],
         "notKnown": not_known(entries),
         "comparisons": [comparison.to_wire() for comparison in comparisons],
@@ -194,31 +201,31 @@ def _view(
 
 def _show(
     entries: list[Entry],
+    files: Sequence[Sequence[Path]],
     comparisons: Sequence[Comparison],
     tables: dict[str, list[Standing]],
     most: int | None,
 ) -> None:
-    from rich.console import Group
-
     from ..comparability import not_known
     from ..compare import PARTS
     from ..tables import comparison as views
-    from ..tables.layout import remark_list
+    from ..tables.layout import apart
+    from ..tables.legend import legend
 
-    blocks: list[RenderableType] = []
+    marked: list[Comparison | Standing] = [*comparisons]
+    if not comparisons:
+        marked += [row for rows in tables.values() for row in rows]
+    serious, other = apart(views.mark_remarks(marked, not_known(entries)))
+    key = legend(entries, files)
+    blocks: list[RenderableType] = [views.pair_head(comparisons[0])] if len(entries) == 2 else []
+    blocks += [] if key is None else [key]
+    blocks += serious
     if len(comparisons) == 1:
         (pair,) = comparisons
-        blocks.append(views.pair_head(pair))
         blocks += [views.pair_table(part) for part in pair.parts]
         blocks += views.changed_list(pair.changed, most)
     blocks += [views.standings_table(rows, part) for part, rows in tables.items()]
     if len(comparisons) > 1:
         against = (views.pairs_table(comparisons, part) for part in PARTS)
         blocks += [table for table in against if table is not None]
-    marked: list[Comparison | Standing] = [*comparisons]
-    if not comparisons:
-        marked += [row for rows in tables.values() for row in rows]
-    remarks = views.mark_remarks(marked, not_known(entries))
-    if remarks:
-        blocks.append(Group(*remark_list(remarks)))
-    show(*blocks)
+    show(*blocks, *other)

@@ -104,6 +104,7 @@ def build(
     It holds the parquet files and the card.
     """
     from ..dataset_build import build as build_folder
+    from ..tables.text import count_of
 
     built = build_folder(out, corpus, fixtures)
     if as_json:
@@ -111,5 +112,5 @@ def build(
         show_json(view | {"directory": str(built.directory)})
         return
     for config, count in built.rows.items():
-        line(f"{config}: {count} rows")
+        line(f"{config}: {count_of(count, 'row')}")
     line(f"The dataset is in {built.directory}")

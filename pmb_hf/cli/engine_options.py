@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..tables.text import count_of
 from .output import note
 
 if TYPE_CHECKING:
@@ -57,15 +59,23 @@ def maker(name: str, workers: int | None, address: str | None) -> Callable[[], E
     return make
 
 
-def told(*, quiet: bool) -> Callable[[Job, Outcome, int, int], None] | None:
-    """A line on standard error for each job that has ended."""
-    if quiet:
-        return None
+@contextmanager
+def told(home: Path, *, quiet: bool) -> Iterator[Callable[[Job, Outcome, int, int], None]]:
+    """A line on standard error for each job that has ended, and what is left at an interrupt."""
+    ended = "what is done is"
 
     def say(job: Job, outcome: Outcome, done: int, total: int) -> None:
+        nonlocal ended
+        ended = f"{done:,} of {count_of(total, 'run')} {'is' if done == 1 else 'are'}"
+        if quiet:
+            return
         took = "" if outcome.seconds is None else f" in {outcome.seconds:,.1f} s"
         why = "" if outcome.error is None else f": {outcome.error}"
         again = "" if outcome.tries == 1 else f" after {outcome.tries} tries"
         note(f"[{done}/{total}] {job.id}: {outcome.status}{took}{again}{why}")
 
-    return say
+    try:
+        yield say
+    except KeyboardInterrupt:
+        note(f"{ended} kept in {home}; the same command goes on with the rest")
+        raise

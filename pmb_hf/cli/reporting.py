@@ -42,7 +42,10 @@ EXPLAIN_EPILOG = examples(
     "pmb explain session-tour reports/bm25.json --turn 3",
 )
 ReportFiles = Annotated[
-    list[Path], typer.Argument(metavar="REPORT...", help="Report files, ours or upstream's.")
+    list[Path],
+    typer.Argument(
+        metavar="REPORT...", help="Report files, ours or upstream's, or folders of them."
+    ),
 ]
 
 
@@ -56,14 +59,13 @@ class Overview(NamedTuple):
 
     def show(self, *more: RenderableType, turns: bool = False) -> None:
         """Print the tables, and ``more`` below them."""
-        from rich.console import Group
-
         from ..tables import overview as tables
-        from ..tables.layout import remark_list
+        from ..tables.layout import apart
         from ..tables.remarks import remarks
 
         report, evaluation = self.report, self.evaluation
-        parts: list[RenderableType] = [tables.headline(report, evaluation)]
+        serious, other = apart(remarks(report, evaluation, self.subjects))
+        parts: list[RenderableType] = [tables.headline(report, evaluation), *serious]
         parts += tables.figures(report, evaluation, self.baselines)
         if evaluation.cases:
             parts.append(tables.categories(evaluation.cases))
@@ -71,8 +73,7 @@ class Overview(NamedTuple):
             parts.append(tables.turns(evaluation.turns))
         timed = tables.times(report, evaluation)
         parts += [] if timed is None else [timed]
-        parts.append(Group(*remark_list(remarks(report, evaluation, self.subjects))))
-        show(*parts, *more)
+        show(*parts, *other, *more)
 
 
 def overview(
@@ -188,10 +189,42 @@ def _failures(made: Overview, bad: Sequence[Judged], most: int | None) -> list[R
 
 def joined(paths: Sequence[Path]) -> list[Report]:
     """The reports in ``paths``; upstream's two files of one provider are joined."""
+    return [report for report, _ in joined_files(paths)]
+
+
+def joined_files(paths: Sequence[Path]) -> list[tuple[Report, list[Path]]]:
+    """The reports in ``paths``, files or folders of them, each with the files that it is of."""
     from ..leaderboard.collect import joined as join
     from ..report_reader import read_report
 
-    return join(map(read_report, paths))
+    read = [(path, read_report(path)) for path in _report_files(paths)]
+    found = join(report for _, report in read)
+    return [(report, [path for path, part in read if _holds(report, part)]) for report in found]
+
+
+def _holds(report: Report, part: Report) -> bool:
+    """Whether ``part`` is the report, or one of the two that it was joined from."""
+    if report is part:
+        return True
+    if not (report.upstream and part.upstream and report.provider == part.provider):
+        return False
+    return bool(part.records) and all(record in report.records for record in part.records)
+
+
+def _report_files(paths: Sequence[Path]) -> list[Path]:
+    """The files that are meant: a folder of `pmb sweep`, or of an export, has its reports."""
+    from ..leaderboard.collect import files
+
+    found: list[Path] = []
+    for path in paths:
+        if not path.is_dir():
+            found.append(path)
+            continue
+        there = files([path])
+        if not there:
+            raise InputError(f"{path} holds no reports (.json files); name them, or their folder")
+        found += there
+    return found
 
 
 def explain(

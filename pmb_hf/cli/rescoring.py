@@ -94,6 +94,7 @@ def _rescore_set(
     from ..prediction_files import CONFIGS, read_references
     from ..rescoring import rescore_set
     from ..tables.sets import set_tables
+    from ..tables.text import count_of
 
     if out is None or rules is None:
         raise InputError("to score a data set again, give --rules and a directory by --out")
@@ -106,5 +107,5 @@ def _rescore_set(
         run_column=run_column,
         workers=workers,
     )
-    note(f"wrote {out}: {scored.rows:,} rows of {scored.runs:,} runs")
+    note(f"wrote {out}: {count_of(scored.rows, 'row')} of {count_of(scored.runs, 'run')}")
     show(*set_tables(scored))

@@ -106,7 +106,7 @@ def scale(
     from ..scale import scale as measure
     from ..scale_chart import picture as draw
     from ..sweep.plan import check_provider
-    from ..tables.layout import remark_list
+    from ..tables.layout import apart
     from ..tables.scale import cost_table, quality_table, remarks
     from .running import sound_corpus
 
@@ -129,9 +129,8 @@ def scale(
         seed=seed,
         users=users,
     )
-    found = measure(
-        plan, out, maker(engine, alone, address), retries=retries, ended=told(quiet=quiet)
-    )
+    with told(out, quiet=quiet) as ended:
+        found = measure(plan, out, maker(engine, alone, address), retries=retries, ended=ended)
     seen = view(plan, found)
     text = json.dumps(seen, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
     write_atomically(out / RESULT, text)
@@ -142,7 +141,8 @@ def scale(
     if as_json:
         show_json(seen)
     else:
-        show(quality_table(found), cost_table(found), *remark_list(remarks(found)))
+        serious, other = apart(remarks(found))
+        show(*serious, quality_table(found), cost_table(found), *other)
     if any(point.error for point in found):
         raise typer.Exit(FAILED)
 

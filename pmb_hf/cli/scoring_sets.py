@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from ..errors import InputError
 from .options import key_values
 from .output import note, show, show_json
 
@@ -64,6 +66,33 @@ def is_data_set(predictions: str, asked: Sequence[object]) -> bool:
     return not set(RUN_COLUMNS).isdisjoint(columns)
 
 
+def _check_folder(path: Path) -> None:
+    """Point from the folder of a sweep to the rows in it.
+
+    Raises:
+        InputError: If it is one, or that of its two tables.
+    """
+    from ..engines.ledger import LEDGER_FILE
+
+    here = path.absolute()
+    for home in (here, *here.parents[:3]):
+        if not (home / LEDGER_FILE).is_file():
+            continue
+        cases = home / "results" / "cases"
+        if cases in (here, *here.parents):
+            return
+        if cases.is_dir():
+            cases = Path(os.path.relpath(cases))
+            raise InputError(
+                f"{path} is of `pmb sweep`, whose predictions are in {cases}: "
+                f"`pmb score {cases} --config all --by job`"
+            )
+        raise InputError(
+            f"{path} holds no predictions but reports: `pmb show` and `pmb compare` take "
+            f"{os.path.relpath(home / 'reports')}"
+        )
+
+
 def score_data_set(
     predictions: str,
     *,
@@ -87,7 +116,9 @@ def score_data_set(
     from ..parquet_sets import Source
     from ..prediction_files import CONFIGS, read_references
     from ..streaming import score_set
+    from ..tables.text import count_of
 
+    _check_folder(Path(predictions))
     configs = CONFIGS if config == "all" else (config,)
     wanted = [
         row for name in configs for row in read_references(references, name, fixtures=fixtures)
@@ -102,16 +133,19 @@ def score_data_set(
         workers=workers,
     )
     if scored.left_out:
-        note(f"note: {scored.left_out:,} rows are of the other part; --config all scores both")
+        number = count_of(scored.left_out, "row")
+        note(f"note: {number} of the other part left out; --config all scores both")
     if scored.near_misses:
         shown = "; ".join(scored.examples)
-        note(f"note: {scored.near_misses:,} ids are compared exactly and so unknown: {shown}")
+        number = count_of(scored.near_misses, "id")
+        note(f"note: {number} not known, since ids are compared exactly: {shown}")
     if as_json:
         show_json({"rules": rules, "config": config, **scored._asdict()})
         return
     from ..tables.sets import set_tables
 
-    runs = f"{scored.runs:,} runs" if scored.runs != 1 else "1 run"
-    missing = f", {scored.missing:,} missing cases scored as misses" if scored.missing else ""
-    note(f"{scored.rows:,} rows of {runs}{missing}")
+    missing = ""
+    if scored.missing:
+        missing = f", {count_of(scored.missing, 'missing case')} scored as a miss each"
+    note(f"{count_of(scored.rows, 'row')} of {count_of(scored.runs, 'run')}{missing}")
     show(*set_tables(scored))

@@ -64,6 +64,7 @@ def sweep(
     from ..sweep import Grid, read_plan
     from ..sweep import sweep as go_through
     from ..tables.sweep import jobs_table, results_table
+    from ..tables.text import count_of
     from .running import sound_corpus
 
     read = read_plan(plan)
@@ -79,11 +80,11 @@ def sweep(
         else:
             show(jobs_table(jobs))
         return
-    done = go_through(
-        grid, out, maker(engine, workers, address), retries=retries, ended=told(quiet=quiet)
-    )
+    with told(out, quiet=quiet) as ended:
+        done = go_through(grid, out, maker(engine, workers, address), retries=retries, ended=ended)
     if done.strays:
-        note(f"{len(done.strays)} reports in {out} are of an earlier plan; no result is of them")
+        number = count_of(len(done.strays), "report")
+        note(f"of an earlier plan, and in no result: {number} in {out / 'reports'}")
     if as_json:
         show_json(_view(done))
     else:

@@ -28,6 +28,7 @@ error, or with the process or machine that did it."""
 
 REPORTS = "reports"
 """Where in a job's home its report stands, and its journal beside it until it is done."""
+JOURNAL = ".journal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +189,7 @@ def _run(job: Job, out: Path, meter: Meter) -> str | None:
 
 def _resumed(job: Job, out: Path, meter: Meter) -> str | None:
     """Go on with the journal, if there is one of any use."""
-    journal = out.with_name(out.name + ".journal")
+    journal = out.with_name(out.name + JOURNAL)
     try:
         return _once(job, out, meter, resume=journal.exists())
     except ResumeError:

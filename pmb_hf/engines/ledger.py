@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from ..errors import InputError
 from ..files import write_atomically
-from .jobs import DONE, REPORTS, Job, Outcome
+from .jobs import DONE, FAILED, JOURNAL, REPORTS, Job, Outcome
 from .protocol import Engine
 from .running import RETRIES, run_jobs
 
@@ -48,17 +48,39 @@ class Ledger:
 
     def finished(self, job: Job) -> Outcome | None:
         """How ``job`` ended, if it has been done exactly as it is now and its report is there."""
+        found = self._read(job.id)
         try:
-            found = json.loads(self._entry(job).read_text(encoding="utf-8"))
             outcome = Outcome.from_wire(found["outcome"])
             report = job.report_path.read_text(encoding="utf-8")
         except (OSError, ValueError, KeyError, TypeError):
             return None
-        if found["job"] != _identity(job) or outcome.status != DONE:
+        if found.get("job") != _identity(job) or outcome.status != DONE:
             return None
         if hashlib.sha256(report.encode()).hexdigest() != found.get("reportSha256"):
             return None
         return outcome
+
+    def begin(self, jobs: Iterable[Job]) -> None:
+        """Write down what is about to be measured, so that an interrupt does not hide it."""
+        for job in jobs:
+            if self._read(job.id).get("job") != _identity(job):
+                self._write(job, {"job": _identity(job), "outcome": None, "reportSha256": None})
+
+    def measured(self) -> Iterator[Job]:
+        """The jobs, as they were, that left a report or part of one here; in the order of ids.
+
+        One that failed left nothing, and an entry that can't be read is passed over.
+        """
+        for file in sorted((self.home / _JOBS).glob("*.json")):
+            entry = self._read(file.stem)
+            try:
+                job = Job.from_wire({**entry["job"], "home": str(self.home)})
+                failed = (entry["outcome"] or {}).get("status") == FAILED
+            except (KeyError, TypeError, AttributeError):
+                continue
+            places = (job.report_path, job.report_path.with_name(job.report_path.name + JOURNAL))
+            if not failed and any(place.exists() for place in places):
+                yield job
 
     def keep(self, job: Job, outcome: Outcome) -> None:
         """Write down how ``job`` ended, with its report."""
@@ -67,9 +89,19 @@ class Ledger:
             write_atomically(job.report_path, outcome.report)
             digest = hashlib.sha256(outcome.report.encode()).hexdigest()
         told = replace(outcome, report=None).to_wire()
-        entry = {"job": _identity(job), "outcome": told, "reportSha256": digest}
+        self._write(job, {"job": _identity(job), "outcome": told, "reportSha256": digest})
+
+    def _read(self, job_id: str) -> dict[str, Any]:
+        """What is written of a job; nothing if there is nothing, or it can't be read."""
+        try:
+            found = json.loads((self.home / _JOBS / f"{job_id}.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def _write(self, job: Job, entry: Mapping[str, Any]) -> None:
         text = json.dumps(entry, ensure_ascii=False, allow_nan=False, indent=2)
-        write_atomically(self._entry(job), text + "\n")
+        write_atomically(self.home / _JOBS / f"{job.id}.json", text + "\n")
 
     def do(
         self,
@@ -88,6 +120,7 @@ class Ledger:
         found = {job.id: done for job in jobs if (done := self.finished(job)) is not None}
         todo = [job for job in jobs if job.id not in found]
         if todo:
+            self.begin(todo)
             for outcome in run_jobs(engine(), todo, retries=retries):
                 job = by_id[outcome.job_id]
                 self.keep(job, outcome)
@@ -100,9 +133,6 @@ class Ledger:
         """Reports in the directory that are not of these jobs, but of an earlier plan."""
         ours = {job.report_path.name for job in jobs}
         return sorted(p for p in (self.home / REPORTS).glob("*.json") if p.name not in ours)
-
-    def _entry(self, job: Job) -> Path:
-        return self.home / _JOBS / f"{job.id}.json"
 
     def __enter__(self) -> Self:
         """Use as a context manager that lets the directory go."""

@@ -108,7 +108,7 @@ def _spot(label: str, summary: Summary, marker: dict[str, Any]) -> list[dict[str
             "x": [summary["mean_recall"]],
             "y": [summary["mean_precision"]],
             "marker": marker,
-            "hovertemplate": "precision %{y:.3f}<br>recall %{x:.3f}",
+            "hovertemplate": "precision %{y:.4f}<br>recall %{x:.4f}",
         }
     ]
 

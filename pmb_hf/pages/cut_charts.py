@@ -40,7 +40,7 @@ def passes_by_k(group: Group, part: str) -> Chart | None:
                     "y": [_value(point, "passed") for point in curve.points],
                     "line": {"color": colour, "dash": dash, "width": 2},
                     "marker": {"color": colour, "symbol": symbol, "size": 6},
-                    "hovertemplate": "k = %{x}: %{y:.3f}",
+                    "hovertemplate": "k = %{x}: %{y:.4f}",
                 }
             )
             best, uncut = _value(curve.best, "passed"), _value(curve.uncut, "passed")
@@ -86,7 +86,7 @@ def _cut(identity: str, label: str, part: PartCurves, curve: Curve) -> Chart:
                     "y": values,
                     "line": {"color": colour, "dash": dash, "width": 2},
                     "marker": {"color": colour, "symbol": symbol, "size": 6},
-                    "hovertemplate": "%{y:.3f}",
+                    "hovertemplate": "%{y:.4f}",
                 }
             )
     best = curve.best.cut

@@ -214,8 +214,9 @@ def _timed(panel: Panel) -> Iterable[tuple[str, list[float]]]:
         ("write a belief, sessions", report.session_ingestion),
     ):
         yield label, [ms for _, ms in ingestion.per_belief] if ingestion else []
-    changed = [change.latency_ms for change in report.changes]
-    yield "change a belief", [ms for ms in changed if ms is not None]
+    for label, new in (("write a belief, mid-session", True), ("change a belief", False)):
+        found = [c.latency_ms for c in report.changes if (c.action == "add") == new]
+        yield label, [ms for ms in found if ms is not None]
 
 
 def latencies_of(panel: Panel, part: str) -> list[float]:

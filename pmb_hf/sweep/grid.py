@@ -18,6 +18,7 @@ from ..engines.running import RETRIES
 from ..errors import InputError
 from ..grow.recipe import Recipe
 from ..schema import Corpus
+from ..tables.text import count_of, typed
 from .plan import Option, Plan, System
 from .results import Entry, write_results
 
@@ -48,7 +49,7 @@ class Grid:
             if small:
                 raise InputError(
                     f"sizes: {small[0]} is too small, corpus {name!r} itself has "
-                    f"{len(corpus.beliefs)} beliefs"
+                    f"{count_of(len(corpus.beliefs), 'belief')}"
                 )
 
     def jobs(self, home: Path) -> list[Job]:
@@ -113,7 +114,7 @@ def _named(job: Job, size: int | None, number: int) -> Job:
         del wire[key]
     text = json.dumps(wire, sort_keys=True, ensure_ascii=False, allow_nan=False)
     digest = hashlib.sha256(text.encode()).hexdigest()[:_HASH_LENGTH]
-    parts = [job.name or job.provider, *(f"{k}={v}" for k, v in job.options.items())]
+    parts = [job.name or job.provider, *(f"{k}={typed(v)}" for k, v in job.options.items())]
     parts += [Path(job.corpus).name, job.rules, *filter(None, [job.text_mode])]
     parts += [] if size is None else [f"n{size}"]
     slug = re.sub(r"[^A-Za-z0-9._=]+", "-", "-".join(parts)).strip("-.")[:_ID_LENGTH]

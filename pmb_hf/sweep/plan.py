@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,9 @@ from ..settings import MAX_FAILURES, PARTS
 from ..strict import Field
 
 Option = str | int | float | bool
+
+MAX_RUNS = 100_000
+"""More are a slip, or more than one directory and one driver should hold."""
 
 
 def _positive(value: Any) -> bool:
@@ -83,6 +88,11 @@ class System:
     num_cpus: float = 1.0
     resources: Mapping[str, float] = field(default_factory=dict)
 
+    @property
+    def count(self) -> int:
+        """How many combinations there are, without making them."""
+        return prod(map(len, self.options.values()))
+
     def combinations(self) -> Iterator[dict[str, Option]]:
         """Every choice of one value an option."""
         for values in product(*self.options.values()):
@@ -115,6 +125,13 @@ class Plan:
     run_timeout_s: float | None = None
     max_failures: int = MAX_FAILURES
 
+    @property
+    def count(self) -> int:
+        """How many runs it asks for, without making their jobs."""
+        axes = (self.corpora, self.rules, self.text_modes or (None,), self.sizes or (None,))
+        each = prod(map(len, axes)) * self.repeats
+        return each * sum(system.count for system in self.systems)
+
 
 def read_plan(path: Path) -> Plan:
     """The grid that a TOML file describes; directories in it are taken from where it stands.
@@ -135,7 +152,7 @@ def read_plan(path: Path) -> Plan:
         _system(raw, f"{path}: providers[{n}]") for n, raw in enumerate(values["providers"])
     )
     fixtures = values["fixtures"]
-    return Plan(
+    plan = Plan(
         systems=systems,
         corpora=tuple(_placed(corpus, path.parent) for corpus in values["corpora"]),
         fixtures=None if fixtures is None else str((path.parent / fixtures).resolve()),
@@ -150,6 +167,16 @@ def read_plan(path: Path) -> Plan:
         run_timeout_s=values["run_timeout"],
         max_failures=values["max_failures"],
     )
+    _check_count(plan.count, str(path))
+    return plan
+
+
+def _check_count(count: int, where: str) -> None:
+    if count > MAX_RUNS:
+        raise InputError(
+            f"{where} asks for {count:,} runs; a sweep has at most {MAX_RUNS:,}: give fewer values "
+            "or repeats, or divide it among several files"
+        )
 
 
 def _read(raw: Any, where: str, fields: Mapping[str, Field]) -> dict[str, Any]:
@@ -174,7 +201,7 @@ def _check_names(path: Path, values: Mapping[str, Any]) -> None:
                     f"{path}: {key}[{n}] is {name!r}; there are {', '.join(known)}"
                 )
     for key in ("corpora", "rules", "parts", "text_modes", "sizes"):
-        double = [name for name in values[key] if values[key].count(name) > 1]
+        double = [name for name, times in Counter(values[key]).items() if times > 1]
         if double:
             raise InputError(f"{path}: {key} holds {double[0]!r} twice; name it once")
 
@@ -190,6 +217,7 @@ def _system(raw: Any, where: str) -> System:
         key: _values(given, f"{where}.options.{key}") for key, given in values["options"].items()
     }
     system = System(name, options, values["label"], float(values["num_cpus"]), values["resources"])
+    _check_count(system.count, where)
     check_provider(name, list(system.combinations()), f"{where}.name", f"{where}.options")
     return system
 

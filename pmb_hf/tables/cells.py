@@ -13,12 +13,12 @@ NONE = "–"
 
 
 def rate(value: Number) -> str:
-    """A share of 1 with three decimals.
+    """A share of 1 with four decimals: those that are stored, so that none is rounded twice.
 
-    >>> rate(0.51155), rate(1), rate(None)
-    ('0.512', '1.000', '–')
+    >>> rate(0.67649), rate(1), rate(None)
+    ('0.6765', '1.0000', '–')
     """
-    return NONE if value is None else f"{round_half_up(value, 3):.3f}"
+    return NONE if value is None else f"{round_half_up(value):.4f}"
 
 
 def rank(value: Number) -> str:

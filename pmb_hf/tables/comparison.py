@@ -52,7 +52,7 @@ def signed(number: float) -> str:
     """A difference of rates with its sign.
 
     >>> signed(0.25), signed(-0.5), signed(0)
-    ('+0.250', '−0.500', '0.000')
+    ('+0.2500', '−0.5000', '0.0000')
     """
     shown = rate(abs(number))
     if not float(shown):
@@ -97,7 +97,7 @@ def changed_list(cases: Sequence[Changed], most: int | None) -> list[RenderableT
     for case in sorted(cases, key=lambda case: case.now_passes)[:most]:
         turn = "" if case.key[1] is None else f" turn {case.key[1]}"
         verdict = Text("passes now", GOOD) if case.now_passes else Text("fails now", BAD)
-        made.add_row(plain(case.key[0] + turn, limit=44), verdict, _what(case))
+        made.add_row(plain(case.key[0] + turn), verdict, _what(case))
     return [head] if most == 0 else [Group(head, made)]
 
 
@@ -119,13 +119,13 @@ def pairs_table(comparisons: Sequence[Comparison], part: str) -> Table | None:
     rows = [(c, p) for c in comparisons for p in c.parts if p.part == part]
     if not rows:
         return None
-    made = table(f"{PART_TITLES[part]}, against {clean(rows[0][0].a, _NAME)}")
+    made = table(f"{PART_TITLES[part]}, against {_label(rows[0][0].a)}")
     for head in ("won/lost/tied", "pass rate [95 %]", "p (signs)"):
         add_number(made, head)
     for comparison, found in rows:
         passes = found.passes
         made.add_row(
-            plain(comparison.b, limit=_NAME),
+            plain(_label(comparison.b)),
             _record(passes),
             _change(passes),
             value(_p(passes)),
@@ -150,12 +150,24 @@ def standings_table(rows: Sequence[Standing], part: str) -> Table:
             made.add_row(Text("not comparable", style=WARN))
             apart = True
         style = "" if row.comparable else DIM
-        title = plain(row.name, style or BOLD, _NAME)
+        title = plain(_label(row.name), style or BOLD)
         if row.marks:
             title.append(" !", style=WARN)
         figures = (_figure(row, name, style, told=same[name] is not None) for name in shown)
         made.add_row(title, *figures)
     return made
+
+
+def _label(name: str) -> str:
+    """A name, cut where it must be, with its number.
+
+    >>> _label("a-provider-with-a-very-long-name #12")
+    'a-provider-with-a-v… #12'
+    """
+    base, mark, number = name.rpartition(" #")
+    if not mark or not number.isdecimal():
+        return clean(name, _NAME)
+    return f"{clean(base, _NAME - len(mark + number))}{mark}{number}"
 
 
 def _same_n(rows: Sequence[Standing], name: str) -> int | None:
@@ -201,9 +213,7 @@ def mark_remarks(
                 # A report stands in the tables of both parts.
                 names += [] if name in names else [name]
     remarks = [
-        Remark(
-            f"{listed(names, _NAMES)}, against {clean(other, _NAME)}: {clean(text)}.", serious=True
-        )
+        Remark(f"{listed(names, _NAMES)}, against {_label(other)}: {clean(text)}.", serious=True)
         for (_, other, text), names in sorted(told.items(), key=lambda item: item[0][0])
     ]
     return remarks + [Remark(clean(text)) for text in not_known]

@@ -16,7 +16,8 @@ from .layout import BAD, BOLD, DIM, GOOD, WARN, add_number, add_text, pairs, pla
 from .text import clean, count_of
 
 _FAILURE_LINES = 6
-_ID_LENGTH = 28
+_ID_LENGTH, _MIN_TEXT = 28, 20
+"""How wide a column of ids may be, which are folded, and how narrow one of texts."""
 _PRELUDE_LENGTH = 400
 
 
@@ -27,10 +28,10 @@ def failure(subject: Subject, answer: Answer) -> RenderableType:
     lines = [*answer.missing, *(line for line in answer.relevant if line.wrong)]
     rows = Table.grid(padding=(0, 2))
     rows.add_column(no_wrap=True)
-    rows.add_column(no_wrap=True)
+    rows.add_column(max_width=_ID_LENGTH, overflow="fold")
     rows.add_column(ratio=1)
     for line in lines[:_FAILURE_LINES]:
-        rows.add_row(_mark(line), plain(line.belief_id, limit=_ID_LENGTH), _short_text(line))
+        rows.add_row(_mark(line), plain(line.belief_id), _short_text(line))
     more = len(lines) - _FAILURE_LINES
     parts: list[RenderableType] = [
         head,
@@ -190,19 +191,21 @@ def _named(subject: Subject, ids: Iterable[str]) -> RenderableType:
 def _lines(lines: Sequence[Line]) -> Table:
     made = table("")
     made.columns[0].justify = "right"
-    add_text(made, "belief", keep=True)
-    add_text(made, "mark", keep=True)
+    for name in ("belief", "mark"):
+        add_text(made, name)
+        made.columns[-1].max_width = _ID_LENGTH
     scored = any(line.score is not None for line in lines)
     if scored:
         add_number(made, "score")
     add_text(made, "text")
+    made.columns[-1].min_width = _MIN_TEXT
     for place, line in enumerate(lines, 1):
         number = Text(str(place) if line.mark != MISSING else "", style=DIM)
         mark = _mark(line)
         if line.fate:
             mark.append(f" ({line.fate})", style=DIM)
         score = [Text(NONE if line.score is None else f"{line.score:#.3g}", style=DIM)]
-        belief = plain(line.belief_id, limit=_ID_LENGTH)
+        belief = plain(line.belief_id)
         made.add_row(number, belief, mark, *(score * scored), _text(line.text))
     return made
 

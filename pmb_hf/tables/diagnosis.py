@@ -15,9 +15,11 @@ from .remarks import Remark
 from .text import clean, count_of
 
 if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
     from rich.table import Table
 
 _HEAD_WIDTH = 12
+_MIN_LABEL, _GAP, _SUM_WIDTH = 22, 2, 6
 _HEADS = {
     "pinned": "pinned already",
     "unknown": "unknown id",
@@ -27,33 +29,73 @@ _HEADS = {
 }
 
 
-def wrong_table(found: Sequence[Diagnosis]) -> Table | None:
+def wrong_table(found: Sequence[Diagnosis]) -> RenderableType | None:
     """Wrong beliefs by category and kind; ``None`` if there are none."""
     return _table("Wrong beliefs", found, lambda counts: counts.wrong)
 
 
-def lost_table(found: Sequence[Diagnosis]) -> Table | None:
+def lost_table(found: Sequence[Diagnosis]) -> RenderableType | None:
     """Needed beliefs that are missing or too low, by category and reason; ``None`` if none."""
     return _table("Needed, but", found, lambda counts: counts.lost)
 
 
 def _table(
     title: str, found: Sequence[Diagnosis], pick: Callable[[Tally], Mapping[str, int]]
-) -> Table | None:
+) -> RenderableType | None:
     total = pick(tally(found))
     kinds = [kind for kind, number in total.items() if number]
     if not kinds:
         return None
-    made = table(title)
-    for kind in kinds:
-        add_number(made, fill(head(kind), _HEAD_WIDTH))
-    add_number(made, "in all")
-    for category, counts in tally_by_category(found).items():
-        row = pick(counts)
-        if any(row.values()):
-            made.add_row(plain(category or NONE, limit=36), *_cells(row, kinds))
-    made.add_row(Text("in all", style=BOLD), *_cells(total, kinds, BOLD))
-    return made
+    rows = {category: pick(counts) for category, counts in tally_by_category(found).items()}
+    return _Kinds(title, {name: row for name, row in rows.items() if any(row.values())}, total)
+
+
+class _Kinds:
+    """A column a kind; where they are too wide for the terminal, tables below each other."""
+
+    def __init__(
+        self, title: str, rows: Mapping[str, Mapping[str, int]], total: Mapping[str, int]
+    ) -> None:
+        self._title, self._rows, self._total = title, rows, total
+        self._kinds = [kind for kind, number in total.items() if number]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        parts = self._parts(options.max_width - _MIN_LABEL)
+        for number, kinds in enumerate(parts):
+            if number:
+                yield Text()
+            title = f"{self._title}, more kinds" if number else self._title
+            yield self._table(title, kinds, last=number == len(parts) - 1)
+
+    def _parts(self, room: int) -> list[list[str]]:
+        """The kinds that have room beside each other, the sums with the last of them."""
+        parts: list[list[str]] = [[]]
+        left = room
+        for place, kind in enumerate(self._kinds):
+            width = max(map(len, (*_head(kind).split("\n"), count(self._total[kind])))) + _GAP
+            sums = _SUM_WIDTH + _GAP if place == len(self._kinds) - 1 else 0
+            if parts[-1] and width + sums > left:
+                parts.append([])
+                left = room
+            parts[-1].append(kind)
+            left -= width
+        return parts
+
+    def _table(self, title: str, kinds: Sequence[str], *, last: bool) -> Table:
+        made = table(title)
+        for kind in kinds:
+            add_number(made, _head(kind))
+        if last:
+            add_number(made, "in all")
+        for category, row in self._rows.items():
+            if last or any(row[kind] for kind in kinds):
+                made.add_row(plain(category or NONE), *_cells(row, kinds, last=last))
+        made.add_row(Text("in all", style=BOLD), *_cells(self._total, kinds, BOLD, last=last))
+        return made
+
+
+def _head(kind: str) -> str:
+    return fill(head(kind), _HEAD_WIDTH)
 
 
 def head(kind: str) -> str:
@@ -61,8 +103,10 @@ def head(kind: str) -> str:
     return _HEADS.get(kind, kind.replace("_", " "))
 
 
-def _cells(row: Mapping[str, int], kinds: Sequence[str], style: str = "") -> list[Text]:
-    numbers = [*(row[kind] for kind in kinds), sum(row.values())]
+def _cells(
+    row: Mapping[str, int], kinds: Sequence[str], style: str = "", *, last: bool
+) -> list[Text]:
+    numbers = [*(row[kind] for kind in kinds), *([sum(row.values())] if last else [])]
     return [Text(count(n), style=style) if n else Text(NONE, style=DIM) for n in numbers]
 
 

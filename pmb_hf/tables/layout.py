@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rich import box
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
@@ -24,7 +25,7 @@ def table(title: str) -> Table:
     made = Table(
         box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True, header_style=""
     )
-    made.add_column(Text(title, style=BOLD))
+    made.add_column(Text(title, style=BOLD), overflow="fold")
     return made
 
 
@@ -69,6 +70,14 @@ def pairs(rows: Iterable[tuple[str, RenderableType]]) -> Table:
     for label, content in rows:
         made.add_row(label, content)
     return made
+
+
+def apart(remarks: Iterable[Remark]) -> tuple[list[Group], list[Group]]:
+    """What must be seen before the figures, and what may stand below; no list if empty."""
+    rows = list(remarks)
+    parts = ([r for r in rows if r.serious], [r for r in rows if not r.serious])
+    serious, other = ([Group(*remark_list(part))] if part else [] for part in parts)
+    return serious, other
 
 
 def remark_list(remarks: Iterable[Remark]) -> list[Table]:

@@ -12,10 +12,10 @@ from ..doctor import Check
 from ..explain import Subject
 from ..lint import ERROR, Finding
 from ..measures import Measure
-from ..providers.protocol import Option, ProviderInfo
+from ..providers.protocol import ProviderInfo
 from .cells import NONE
 from .layout import BAD, BOLD, DIM, GOOD, WARN, add_text, plain, short, table
-from .text import clean, count_of
+from .text import clean, count_of, typed
 
 
 def providers(infos: Iterable[ProviderInfo]) -> Table:
@@ -43,7 +43,7 @@ def provider(info: ProviderInfo) -> RenderableType:
     add_text(options, "default", keep=True)
     add_text(options, "what for")
     for option in info.options:
-        options.add_row(plain(option.name), plain(_default(option), DIM), plain(option.help))
+        options.add_row(plain(option.name), plain(typed(option.default), DIM), plain(option.help))
     return Group(*parts, Text(), options)
 
 
@@ -61,13 +61,6 @@ def _remarks(info: ProviderInfo) -> list[Text]:
     if info.state == "installable" and info.hint is None:
         remarks.append(plain("not installed", WARN))
     return remarks if info.live else [*remarks, plain("not run live", WARN)]
-
-
-def _default(option: Option) -> str:
-    value = option.default
-    if value is None:
-        return "none"
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def measures(items: Iterable[Measure]) -> Table:
@@ -137,7 +130,7 @@ def checks(done: Iterable[Check]) -> Table:
         elif check.ok:
             verdict = Text("ok", style=GOOD)
         else:
-            verdict = Text("bad", style=BAD if check.required else WARN)
+            verdict = Text("bad", BAD) if check.required else Text("advice", WARN)
         about: list[RenderableType] = [plain(check.detail, DIM if check.ok is not False else "")]
         about += [plain(check.advice, BOLD)] if check.advice else []
         rows.add_row(verdict, plain(check.name), Group(*about))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from math import fsum
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.console import Group, RenderableType
@@ -14,9 +15,9 @@ from ..measured import Ingestion
 from ..measures import MEASURES
 from ..records import OK, PASS_KINDS, CaseScore
 from ..report import Evaluation, Judged, Report
-from ..summary import Summary, mean_or_none, percentile, summarize_by_category
+from ..summary import Summary, percentile, summarize_by_category
 from .cells import FORMATS, NONE, count, milliseconds, rank, rate
-from .layout import BAD, BOLD, DIM, add_number, add_text, plain, short, table, value, with_n
+from .layout import BAD, BOLD, DIM, add_number, add_text, plain, table, value, with_n
 from .remarks import from_upstream
 from .text import clean
 
@@ -49,7 +50,8 @@ def _facts(report: Report) -> list[str]:
     if report.corpus_sha256:
         facts.append(f"corpus {clean(report.corpus_sha256, 9)}")
     if report.among is not None:
-        facts.append(f"among {clean(str(report.among.get('count')), 12)} distractors")
+        number = clean(str(report.among.get("count")), 12)
+        facts.append(f"among {number} {'distractor' if number == '1' else 'distractors'}")
     if isinstance(origin.get("pmbHf"), str):
         facts.append(f"pmb-hf {clean(origin['pmbHf'], 20)}")
     if isinstance(origin.get("startedAt"), str):
@@ -135,7 +137,7 @@ def categories(judged: Sequence[Judged]) -> Table:
         add_number(made, f"{head} {'n'.rjust(width)}")
     for category, part in parts.items():
         made.add_row(
-            short(category or NONE),
+            plain(category or NONE),
             with_n(count(part["passed"]), part["cases"], width),
             with_n(rate(part["mean_precision"]), part["n_precision"], width),
             with_n(rate(part["mean_recall"]), part["n_recall"], width),
@@ -152,10 +154,10 @@ def turns(judged: Sequence[Judged]) -> Table:
     last = None
     for record, _, score, _ in judged:
         if record.case_id != last:
-            made.add_row(short(record.case_id, DIM))
+            made.add_row(plain(record.case_id, DIM))
             last = record.case_id
         made.add_row(
-            short(f"{record.turn_index:>3} {record.label}"),
+            plain(f"{record.turn_index:>3} {record.label}"),
             Text("passed") if score.passed else Text("failed", style=BAD),
             *(value(rate(v)) for v in (score.precision, score.recall, score.drift)),
             value(NONE if score.mutated is None else "yes" if score.mutated else "no"),
@@ -177,8 +179,9 @@ def times(report: Report, evaluation: Evaluation) -> Table | None:
         ("write a belief, sessions", report.session_ingestion),
     ):
         rows.append((label, [ms for _, ms in ingestion.per_belief] if ingestion else []))
-    changed = [c.latency_ms for c in report.changes if c.latency_ms is not None]
-    rows.append(("change a belief", changed))
+    for label, new in (("write a belief, mid-session", True), ("change a belief", False)):
+        found = [c.latency_ms for c in report.changes if (c.action == "add") == new]
+        rows.append((label, [ms for ms in found if ms is not None]))
     timed = [row for row in rows if row[1]]
     if not timed:
         return None
@@ -189,7 +192,7 @@ def times(report: Report, evaluation: Evaluation) -> Table | None:
         middle, high = percentile(values, 0.5), percentile(values, 0.95)
         made.add_row(
             label,
-            *(value(milliseconds(v)) for v in (mean_or_none(values, 2), middle, high)),
+            *(value(milliseconds(v)) for v in (fsum(values) / len(values), middle, high)),
             Text(count(len(values)), style=DIM),
         )
     _seen(made, "until writes show", report.ingestion or report.session_ingestion)
@@ -213,7 +216,7 @@ def case_scores(scores: Sequence[CaseScore]) -> Table:
         turn = "" if score.turn_index is None else f" {score.turn_index}"
         status = "passed" if score.passed else "failed" if score.status == OK else score.status
         made.add_row(
-            short(score.case_id + turn),
+            plain(score.case_id + turn),
             plain(status, "" if score.passed else BAD, 12),
             *(value(rate(v)) for v in (score.precision, score.recall)),
             count(score.returned),

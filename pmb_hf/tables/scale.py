@@ -9,6 +9,7 @@ from ..engines.jobs import DONE
 from .cells import NONE, count, milliseconds, rate
 from .layout import BAD, add_number, plain, table, value
 from .remarks import Remark
+from .text import count_of
 
 _HEADS = {
     "passed": "passed",
@@ -86,7 +87,7 @@ def remarks(points: Sequence[Point]) -> Iterator[Remark]:
     for point in points:
         if point.error is not None:
             yield Remark(
-                f"{count(point.size)} beliefs: {point.status}: {point.error}", serious=True
+                f"{count_of(point.size, 'belief')}: {point.status}: {point.error}", serious=True
             )
     if any(point.memory_bytes is None for point in points if point.report is not None):
         yield Remark("memory is not known where the store is in another process.")

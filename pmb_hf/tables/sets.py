@@ -50,7 +50,7 @@ def _rows(title: str, summaries: Mapping[str, Summary]) -> Table:
             for mean, n in _MEANS.values()
         ]
         made.add_row(
-            plain(name, limit=60),
+            plain(name),
             count(summary["passed"]),
             count(summary["cases"]),
             *means,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from ..engines.jobs import DONE
 from .cells import NONE, count
-from .layout import BAD, add_number, add_text, plain, short, table, value
+from .layout import BAD, add_number, add_text, plain, table, value
+from .text import count_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,21 +19,19 @@ if TYPE_CHECKING:
 
 def jobs_table(jobs: Sequence[Job]) -> Table:
     """What the runs are."""
-    made = table(f"{count(len(jobs))} runs")
-    made.columns[0].overflow = "fold"
+    made = table(count_of(len(jobs), "run"))
     for head in ("corpus", "rules"):
         add_text(made, head)
     add_number(made, "distractors")
     for job in jobs:
         more = None if job.recipe is None else job.recipe["count"]
-        made.add_row(plain(job.id), short(job.corpus), short(job.rules), value(count(more)))
+        made.add_row(plain(job.id), plain(job.corpus), plain(job.rules), value(count(more)))
     return made
 
 
 def results_table(done: Done) -> Table:
     """How each run ended."""
-    made = table(f"{count(len(done.jobs))} runs")
-    made.columns[0].overflow = "fold"
+    made = table(count_of(len(done.jobs), "run"))
     add_text(made, "status", keep=True)
     add_number(made, "s")
     add_number(made, "tries")

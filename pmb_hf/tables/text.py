@@ -57,3 +57,14 @@ def listed(names: list[str], shown: int) -> str:
     """
     text = ", ".join(clean(name) for name in names[:shown])
     return text if len(names) <= shown else f"{text} and {len(names) - shown} more"
+
+
+def typed(value: object) -> str:
+    """The value of an option as one types it.
+
+    >>> typed(True), typed(None), typed(0.5), typed("x")
+    ('true', 'none', '0.5', 'x')
+    """
+    if value is None:
+        return "none"
+    return str(value).lower() if isinstance(value, bool) else str(value)
