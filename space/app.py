@@ -11,19 +11,16 @@ import os
 # Set before gradio is imported: it would report its start to its makers.
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+# Whoever connects from this machine could name any address: see guard.address_of.
+os.environ.setdefault("FORWARDED_ALLOW_IPS", "")
 
-import atexit
-import shutil
 import sys
-import tempfile
 from pathlib import Path
-
-# Uploads lie in a folder of our own, so that they can be swept, and go with the process.
-if "GRADIO_TEMP_DIR" not in os.environ:
-    os.environ["GRADIO_TEMP_DIR"] = tempfile.mkdtemp(prefix="pmb-space-")
-    atexit.register(shutil.rmtree, os.environ["GRADIO_TEMP_DIR"], ignore_errors=True)
-
 from typing import Any
+
+from pmb_hf.board.visitors import VARIABLE, end_on_sigterm, fetch_nothing, own_folder
+
+os.environ[VARIABLE] = str(own_folder())
 
 import gradio as gr
 
@@ -37,8 +34,7 @@ import compare_tab
 import link
 import look_tab
 import score_tab
-from guard import fetch_nothing
-from parts import THEME, css, head, view
+from parts import THEME, choices, css, head, offered, view
 from source import Source
 
 from pmb_hf.board.static import notices
@@ -53,6 +49,7 @@ def build(source: Source) -> gr.Blocks:
     """The app over what ``source`` gives; it is read again when it changes."""
     board = source.board()
     corpus, rules = board.choose()
+    own_folder()  # each page asks for it, wherever it is now
     with gr.Blocks(
         title="PrecisionMemBench leaderboard", analytics_enabled=False, fill_width=True
     ) as demo:
@@ -64,10 +61,18 @@ def build(source: Source) -> gr.Blocks:
         told = view("tell", notices(board), "Notices")
         with gr.Row(elem_classes="top"):
             corpora = gr.Dropdown(
-                board.choices(), value=corpus or None, label="Corpus", interactive=True, scale=1
+                offered(board.choices()),
+                value=corpus or None,
+                label="Corpus",
+                interactive=True,
+                scale=1,
             )
             sets = gr.Dropdown(
-                board.rules(corpus), value=rules or None, label="Rules", interactive=True, scale=1
+                choices(board.rules(corpus)),
+                value=rules or None,
+                label="Rules",
+                interactive=True,
+                scale=1,
             )
             query = gr.Textbox(
                 label="Search systems",
@@ -91,7 +96,7 @@ def build(source: Source) -> gr.Blocks:
         share = gr.Button("Copy a link to this view", size="sm", elem_classes="share")
         address = gr.Textbox(label="Link to this view", visible=False, interactive=False)
         board_tab.events(source, table, told)
-        link.copying(table, chosen, one, share, address)
+        link.copying(table, [chosen, systems], one, share, address)
         places = link.Places(tabs, chosen, comparison, one, systems, answers, told)
         link.events(source, demo, table, places)
     fetch_nothing(demo)
@@ -121,4 +126,5 @@ def launch(
 
 
 if __name__ == "__main__":
+    end_on_sigterm()
     launch(Source.from_environment())

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import gradio as gr
-from parts import quiet, view
+from heads import FRAME, about_heads, pressed
+from heads import view as heads_of
+from parts import choices, quiet, told, view
 from source import Source
 
 from pmb_hf.board.columns import (
@@ -51,7 +53,9 @@ class Table(NamedTuple):
     query: gr.Textbox
     shown: gr.CheckboxGroup
     sort: gr.Dropdown
+    down: gr.Checkbox
     frame: gr.Dataframe
+    heads: gr.HTML
     about: gr.HTML
     row: gr.HTML
     download: gr.Button
@@ -60,7 +64,10 @@ class Table(NamedTuple):
     @property
     def filters(self) -> list[Any]:
         """What a view depends on."""
-        return [self.corpus, self.rules, self.view, self.columns, self.query, self.shown, self.sort]
+        return [
+            *(self.corpus, self.rules, self.view, self.columns, self.query, self.shown),
+            *(self.sort, self.down),
+        ]
 
 
 def tab(
@@ -70,16 +77,16 @@ def tab(
     query: gr.Textbox,
 ) -> Table:
     """The tab; its events are set by :func:`events`."""
-    with gr.Row(equal_height=False):
+    with gr.Row(equal_height=True):
         views = gr.Radio(list(VIEWS), value=COMPACT, label="View", scale=1, min_width=180)
-        sort = gr.Dropdown(
-            [(column.label, column.id) for column in COLUMNS.values() if column.what != "n"],
-            value=DEFAULT_ORDER,
-            label="Sort by",
-            interactive=True,
-            scale=1,
-            min_width=180,
-        )
+        with gr.Column(scale=1, min_width=180):
+            sort = gr.Dropdown(
+                [(column.label, column.id) for column in COLUMNS.values()],
+                value=DEFAULT_ORDER,
+                label="Sort by",
+                interactive=True,
+            )
+            down = gr.Checkbox(label="Worst first", value=False)
         shown = gr.CheckboxGroup(list(KINDS), value=list(KINDS), label="Show rows", scale=3)
     with gr.Accordion("Choose columns", open=False):
         columns = gr.Dropdown(
@@ -99,9 +106,11 @@ def tab(
         label="Leaderboard",
         show_label=False,
         buttons=["copy", "fullscreen"],
+        elem_id=FRAME,
         elem_classes="board-table",
         latex_delimiters=[],
     )
+    heads = heads_of(about_heads(rows, picked, DEFAULT_ORDER, False))
     row = view("tell", None, "About the chosen row")
     about = view("tell", facts(board, *board.choose(), rows), "About this board")
     download = gr.Button("Download as CSV", size="sm", elem_classes="share")
@@ -118,7 +127,9 @@ def tab(
         query,
         shown,
         sort,
+        down,
         frame,
+        heads,
         about,
         row,
         download,
@@ -133,10 +144,12 @@ def shown_rows(
     query: str,
     shown: Sequence[str],
     sort: str | None = None,
+    down: bool = False,
 ) -> list[Mapping[str, Any]]:
-    """The rows that the filter leaves, from best to worst."""
+    """The rows that the filter leaves, from best to worst, or worst first."""
     chosen = board.choose(corpus or "", rules or "")
-    return order(matching(board.rows(*chosen), query or "", shown or ()), sort or DEFAULT_ORDER)
+    found = matching(board.rows(*chosen), query or "", shown or ())
+    return order(found, sort or DEFAULT_ORDER, down=bool(down))
 
 
 def cells(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> dict[str, Any]:
@@ -189,17 +202,19 @@ def facts(
 def events(source: Source, table: Table, notices_view: gr.HTML) -> None:
     """Keep the table in step with its filters."""
 
+    @told
     def show(*filters: Any) -> tuple[Any, ...]:
-        corpus, rules, view_name, ids, query, shown, sort = filters
+        corpus, rules, view_name, ids, query, shown, sort, down = filters
         board = source.board()
         corpus, rules = board.choose(corpus or "", rules or "")
-        rows = shown_rows(board, corpus, rules, query, shown, sort)
+        rows = shown_rows(board, corpus, rules, query, shown, sort, down)
         columns = choose(view_name, ids or [])
+        heads = about_heads(rows, columns, sort, down)
         frame = gr.Dataframe(value=cells(rows, columns), **looks(columns))
-        sets = gr.Dropdown(choices=board.rules(corpus), value=rules or None)
-        return frame, facts(board, corpus, rules, rows), sets, notices(board), None
+        sets = gr.Dropdown(choices=choices(board.rules(corpus)), value=rules or None)
+        return frame, heads, facts(board, corpus, rules, rows), sets, notices(board), None
 
-    outputs = [table.frame, table.about, table.rules, notices_view, table.row]
+    outputs = [table.frame, table.heads, table.about, table.rules, notices_view, table.row]
     gr.on(
         [
             table.corpus.input,
@@ -209,6 +224,7 @@ def events(source: Source, table: Table, notices_view: gr.HTML) -> None:
             table.query.change,
             table.shown.input,
             table.sort.input,
+            table.down.input,
         ],
         show,
         table.filters,
@@ -217,6 +233,22 @@ def events(source: Source, table: Table, notices_view: gr.HTML) -> None:
         **quiet(),
     )
 
+    @told
+    def press(event: gr.EventData, *filters: Any) -> tuple[Any, ...]:
+        *others, sort, down = filters
+        columns = choose(others[2], others[3] or [])
+        sorting = pressed(getattr(event, "column", None), columns, sort, down)
+        return *sorting, *show(*others, *sorting)
+
+    table.heads.click(
+        press,
+        table.filters,
+        [table.sort, table.down, *outputs],
+        trigger_mode="always_last",
+        **quiet(),
+    )
+
+    @told
     def tell(corpus: str, rules: str, event: gr.SelectData) -> dict[str, Any] | None:
         board = source.board()
         values = event.row_value or []
@@ -228,10 +260,11 @@ def events(source: Source, table: Table, notices_view: gr.HTML) -> None:
 
     table.frame.select(tell, [table.corpus, table.rules], table.row, **quiet())
 
+    @told
     def write(*filters: Any) -> str:
-        corpus, rules, view_name, ids, query, shown, sort = filters
+        corpus, rules, view_name, ids, query, shown, sort, down = filters
         board = source.board()
-        rows = shown_rows(board, corpus, rules, query, shown, sort)
+        rows = shown_rows(board, corpus, rules, query, shown, sort, down)
         return to_csv(rows, choose(view_name, ids or []))
 
     # The file is made in the browser: nothing is written here.
@@ -243,7 +276,7 @@ def events(source: Source, table: Table, notices_view: gr.HTML) -> None:
 def about_row(row: Mapping[str, Any]) -> dict[str, Any]:
     """What stands behind a row."""
     return {
-        "title": row["full"],
+        "title": row["name"],
         "warnings": list(row["marks"]),
         "facts": list(row["facts"]),
     }

@@ -7,8 +7,8 @@ from typing import Any
 
 import gradio as gr
 from board_tab import Table
-from compare_tab import first_of, with_answers
-from parts import quiet, view
+from compare_tab import first_of, gone, with_answers
+from parts import choices, offered, quiet, told, view
 from source import Source
 
 from pmb_hf.board.model import Board
@@ -22,9 +22,11 @@ def tab(source: Source, board: Board, table: Table) -> tuple[gr.Dropdown, gr.Dro
     titles, rows = board.titles(corpus), with_answers(board, corpus, rules)
     case = titles[0][1] if titles else None
     with gr.Row():
-        one = gr.Dropdown(titles, value=case, label="Case or session", interactive=True, scale=2)
+        one = gr.Dropdown(
+            offered(titles), value=case, label="Case or session", interactive=True, scale=2
+        )
         systems = gr.Dropdown(
-            [row["name"] for row in rows],
+            choices(row["name"] for row in rows),
             value=first_of(rows, SYSTEMS_SHOWN),
             multiselect=True,
             label="Systems",
@@ -35,9 +37,11 @@ def tab(source: Source, board: Board, table: Table) -> tuple[gr.Dropdown, gr.Dro
         "cases", answered(board, corpus, rules, case, first_of(rows, SYSTEMS_SHOWN)), "Case"
     )
 
+    @told
     def show(corpus: str, rules: str, case: str | None, names: list[str] | None) -> dict[str, Any]:
         return answered(source.board(), corpus, rules, case, names or [])
 
+    @told
     def renew(
         corpus: str, rules: str, case: str | None, names: list[str] | None
     ) -> tuple[Any, ...]:
@@ -49,8 +53,8 @@ def tab(source: Source, board: Board, table: Table) -> tuple[gr.Dropdown, gr.Dro
         ids = [case_id for _, case_id in titles]
         case = case if case in ids else ids[0] if ids else None
         return (
-            gr.Dropdown(choices=titles, value=case),
-            gr.Dropdown(choices=known, value=kept),
+            gr.Dropdown(choices=offered(titles), value=case),
+            gr.Dropdown(choices=choices(known), value=kept),
             answered(board, corpus, rules, case, kept),
         )
 
@@ -68,4 +72,5 @@ def answered(
     """The case with the answers of the named rows, in the order of ``names``."""
     corpus, rules = board.choose(corpus or "", rules or "")
     known = {row["name"]: row for row in board.rows(corpus, rules)}
-    return board.case(corpus, case or "", [known[name] for name in names if name in known])
+    found = board.case(corpus, case or "", [known[name] for name in names if name in known])
+    return found | {"left": gone(names, known)}

@@ -2,36 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 import time
 from collections import deque
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import gradio as gr
-
-REFUSED = "This app fetches no address; upload the file itself."
-
-
-def fetch_nothing(demo: gr.Blocks) -> None:
-    """Refuse addresses in place of uploaded files.
-
-    Gradio downloads a file whose ``path`` is an address, whichever component it is
-    sent to. Here only what was uploaded through the page is taken.
-    """
-    for block in demo.blocks.values():
-        for name in ("move_resource_to_block_cache", "async_move_resource_to_block_cache"):
-            setattr(block, name, _local_only(getattr(block, name)))
-
-
-def _local_only(move: Callable[..., Any]) -> Callable[..., Any]:
-    def moved(path: Any) -> Any:
-        if path is not None and "://" in str(path):
-            raise gr.Error(REFUSED, print_exception=False)
-        return move(path)
-
-    return moved
 
 
 class Rate:
@@ -58,13 +34,15 @@ class Rate:
         return True
 
 
-def sweep(folder: Path, older_s: float, now: float | None = None) -> None:
-    """Delete what visitors have uploaded and left: whatever is older than ``older_s``."""
-    moment = time.time() if now is None else now
-    for path in folder.iterdir() if folder.is_dir() else ():
-        try:
-            if moment - path.stat().st_mtime < older_s:
-                continue
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
-        except OSError:  # another visitor's turn was faster
-            continue
+def address_of(request: gr.Request) -> str:
+    """The visitor's address, as far as it can't be made up.
+
+    On a Space, who forwards the request adds the address at the end of ``X-Forwarded-For``;
+    what stands before it was sent by the visitor. Elsewhere it is who is connected.
+    """
+    if os.environ.get("SPACE_ID"):
+        forwarded = ",".join(request.headers.getlist("x-forwarded-for"))
+        last = forwarded.rpartition(",")[2].strip()
+        if last:
+            return last
+    return request.client.host if request.client else ""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import gradio as gr
-from board_tab import Table, cells, facts, looks, shown_rows
+from board_tab import Table, about_heads, cells, facts, looks, shown_rows
 from cases_tab import SYSTEMS_SHOWN, answered
 from compare_tab import compared, first_of, with_answers
-from parts import quiet
+from parts import choices, offered, quiet, told
 from source import Source
 
 from pmb_hf.board.columns import COLUMNS, DEFAULT_ORDER, VIEWS, choose
@@ -17,13 +17,16 @@ from pmb_hf.board.model import KINDS, SYSTEMS_COMPARED, Board
 from pmb_hf.board.static import notices
 
 KEYS = frozenset(
-    {"corpus", "rules", "view", "column", "q", "show", "sort", "provider", "case", "tab"}
+    {"corpus", "rules", "view", "column", "q", "show", "sort", "down", "provider", "case", "tab"}
 )
 TABS = ("board", "look", "compare", "cases", "score", "about")
 
-# Gradio hands over the values of the inputs in the order of `State`'s fields.
+MOST_SYSTEMS = 24
+"""Of a link to the tab "Cases"; "Compare" takes fewer."""
+
+# Gradio hands over the values of the inputs in the order of `copying`.
 COPY = """
-(corpus, rules, view, columns, query, shown, sort, providers, one) => {
+(corpus, rules, view, columns, query, shown, sort, down, compared, answered, one) => {
   const link = new URL(window.location.href);
   const kept = ["__theme", "__sign"];
   for (const key of [...link.searchParams.keys()]) {
@@ -33,11 +36,13 @@ COPY = """
   put("corpus", corpus); put("rules", rules); put("q", query); put("case", one);
   if (view && view !== "compact") put("view", view);
   if (sort && sort !== "DEFAULT_ORDER") put("sort", sort);
+  if (down) put("down", "1");
+  const tab = document.querySelector('button[role="tab"][aria-selected="true"]');
+  const place = tab ? tab.dataset.tabId : "board";
+  const providers = place === "cases" ? answered : compared;
   for (const column of columns || []) link.searchParams.append("column", column);
   for (const provider of providers || []) link.searchParams.append("provider", provider);
   if (shown && shown.length < KINDS) { put("show", shown.join(",") || "none"); }
-  const tab = document.querySelector('button[role="tab"][aria-selected="true"]');
-  const place = tab ? tab.dataset.tabId : "board";
   if (place !== "board") put("tab", place);
   link.searchParams.delete("__sign");
   const address = link.toString();
@@ -49,7 +54,10 @@ COPY = """
 
 
 class State(NamedTuple):
-    """What a link restores; ``case`` is a case's or session's id."""
+    """What a link restores; ``case`` is a case's or session's id.
+
+    ``providers`` are those of the tab that it opens: "Cases" may show more than "Compare".
+    """
 
     corpus: str
     rules: str
@@ -58,6 +66,7 @@ class State(NamedTuple):
     query: str
     shown: list[str]
     sort: str
+    down: bool
     providers: list[str]
     case: str | None
     tab: str
@@ -78,6 +87,7 @@ def read(params: Iterable[tuple[str, str]], board: Board) -> State:
     if "show" in given:
         shown = [kind for kind in KINDS if kind in first("show").split(",")]
     case, tab, view = first("case"), first("tab"), first("view")
+    most = MOST_SYSTEMS if tab == "cases" else SYSTEMS_COMPARED
     return State(
         corpus=corpus,
         rules=rules,
@@ -86,7 +96,8 @@ def read(params: Iterable[tuple[str, str]], board: Board) -> State:
         query=first("q")[:200],
         shown=shown,
         sort=first("sort") if first("sort") in COLUMNS else DEFAULT_ORDER,
-        providers=[name for name in given.get("provider", []) if name in names][:SYSTEMS_COMPARED],
+        down=first("down") == "1",
+        providers=list(dict.fromkeys(n for n in given.get("provider", []) if n in names))[:most],
         case=case if case in dict(board.titles(corpus)).values() else None,
         tab=tab if tab in TABS else TABS[0],
     )
@@ -105,10 +116,17 @@ class Places(NamedTuple):
 
 
 def copying(
-    table: Table, chosen: gr.Dropdown, case: gr.Dropdown, share: gr.Button, address: gr.Textbox
+    table: Table,
+    systems: Sequence[gr.Dropdown],
+    case: gr.Dropdown,
+    share: gr.Button,
+    address: gr.Textbox,
 ) -> None:
-    """Copy a link to the view, put it into the address bar, and show it."""
-    inputs = [*table.filters, chosen, case]
+    """Copy a link to the view, put it into the address bar, and show it.
+
+    ``systems`` are those of "Compare" and those of "Cases".
+    """
+    inputs = [*table.filters, *systems, case]
     share.click(None, inputs, address, js=COPY, **quiet())
     share.click(lambda: gr.Textbox(visible=True), None, address, **quiet())
 
@@ -117,6 +135,7 @@ def events(source: Source, demo: gr.Blocks, table: Table, places: Places) -> Non
     """Restore the view that a link names."""
     built = source.board()
 
+    @told
     def restore(request: gr.Request) -> Any:
         board = source.board()
         found = request.request.query_params.multi_items() if request.request else []
@@ -125,32 +144,37 @@ def events(source: Source, demo: gr.Blocks, table: Table, places: Places) -> Non
         if not params and board is built:
             return [gr.skip()] * len(outputs)
         state = read(params, board)
-        rows = shown_rows(board, state.corpus, state.rules, state.query, state.shown, state.sort)
+        rows = shown_rows(
+            *(board, state.corpus, state.rules, state.query, state.shown, state.sort, state.down)
+        )
         columns = choose(state.view, state.columns)
         known = with_answers(board, state.corpus, state.rules)
-        names = [row["name"] for row in known]
+        names = choices(row["name"] for row in known)
         titles = board.titles(state.corpus)
         case = state.case or (titles[0][1] if titles else None)
-        pair = state.providers or first_of(known, 2)
+        pair = state.providers[:SYSTEMS_COMPARED] or first_of(known, 2)
         shown = state.providers or first_of(known, SYSTEMS_SHOWN)
         return (
-            gr.Dropdown(choices=board.choices(), value=state.corpus or None),
-            gr.Dropdown(choices=board.rules(state.corpus), value=state.rules or None),
+            gr.Dropdown(choices=offered(board.choices()), value=state.corpus or None),
+            gr.Dropdown(choices=choices(board.rules(state.corpus)), value=state.rules or None),
             state.view,
             state.columns,
             state.query,
             state.shown,
             state.sort,
+            state.down,
             gr.Dataframe(value=cells(rows, columns), **looks(columns)),
+            about_heads(rows, columns, state.sort, state.down),
             facts(board, state.corpus, state.rules, rows),
-            gr.Tabs(selected=state.tab),
+            # Without a wish, the tab that a visitor has opened meanwhile stays.
+            gr.Tabs(selected=state.tab) if params else gr.skip(),
             gr.Dropdown(choices=names, value=pair),
             compared(board, state.corpus, state.rules, pair),
-            gr.Dropdown(choices=titles, value=case),
+            gr.Dropdown(choices=offered(titles), value=case),
             gr.Dropdown(choices=names, value=shown),
             answered(board, state.corpus, state.rules, case, shown),
             notices(board),
         )
 
-    outputs = [*table.filters, table.frame, table.about, *places]
+    outputs = [*table.filters, table.frame, table.heads, table.about, *places]
     demo.load(restore, None, outputs, **quiet())

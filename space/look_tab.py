@@ -6,7 +6,7 @@ from typing import Any
 
 import gradio as gr
 from board_tab import Table, shown_rows
-from parts import PLOTLY_ADDRESS, quiet, view
+from parts import PLOTLY_ADDRESS, quiet, told, view
 from source import Source
 
 from pmb_hf.board.style import marks, noise_labels
@@ -17,9 +17,10 @@ def tab(source: Source, own: gr.Tab, table: Table) -> gr.HTML:
     """The tab; it is drawn when it is opened and when corpus, rules or search change."""
     pictures = view("look", None, "Pictures")
 
+    @told
     def draw(*filters: Any) -> dict[str, Any]:
-        corpus, rules, _, _, query, shown, sort = filters
-        rows = shown_rows(source.board(), corpus, rules, query, shown, sort)
+        corpus, rules, _, _, query, shown, sort, down = filters
+        rows = shown_rows(source.board(), corpus, rules, query, shown, sort, down)
         return {
             **chart_rows(rows),
             "style": marks(),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,13 @@ THEME = gr.themes.Base(
     # Names of fonts that the visitor has: nothing is loaded.
     font=["system-ui", "-apple-system", "Segoe UI", "sans-serif"],
     font_mono=["ui-monospace", "SF Mono", "Consolas", "monospace"],
+).set(
+    # Gradio's own have a contrast below 4.5 in the light.
+    body_text_color_subdued="*neutral_600",
+    button_primary_background_fill="*primary_700",
+    button_primary_background_fill_hover="*primary_800",
+    button_primary_background_fill_dark="*primary_700",
+    button_primary_background_fill_hover_dark="*primary_600",
 )
 
 
@@ -50,6 +60,49 @@ def view(kind: str, value: Mapping[str, Any] | None, label: str) -> gr.HTML:
         apply_default_css=False,
         label=label,
     )
+
+
+_JOINER = "\u2060"
+_KEY = re.compile(r"\w+(?:\.[\w-]+)*")
+
+
+def label(name: str) -> str:
+    """``name`` as Gradio shows it unchanged.
+
+    Gradio translates texts that are keys of its own (``common.submit``, ``file``) or are marked
+    for it (``__i18n__``). A word joiner, which is not seen, keeps it from finding them.
+    """
+    found = name.replace("__i18n__", f"__i18n{_JOINER}__")
+    return found + _JOINER if _KEY.fullmatch(found) else found
+
+
+def offered(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """What a dropdown offers for these labels and values."""
+    return [(label(shown), value) for shown, value in pairs]
+
+
+def choices(names: Iterable[str]) -> list[tuple[str, str]]:
+    """What a dropdown offers for these names; it gives back the name itself."""
+    return offered((name, name) for name in names)
+
+
+FAILED = "This view can't be drawn, so what you see is the one before. Reload the page to go on."
+
+
+def told(event: Callable[..., Any]) -> Callable[..., Any]:
+    """An event that says so when it fails; Gradio would leave the old view without a word."""
+
+    @wraps(event)
+    def safe(*values: Any, **named: Any) -> Any:
+        try:
+            return event(*values, **named)
+        except gr.Error:
+            raise
+        except Exception as error:
+            traceback.print_exception(error)
+            raise gr.Error(FAILED, print_exception=False) from error
+
+    return safe
 
 
 def quiet(**options: Any) -> dict[str, Any]:

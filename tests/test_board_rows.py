@@ -6,6 +6,7 @@ import copy
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from space_kit import HOSTILE, SYSTEMS, report, tree, write
 
-from pmb_hf.board.columns import COLUMNS, COMPACT, FULL, choose, order, to_csv
+from pmb_hf.board import reader, wire
+from pmb_hf.board.columns import COLUMNS, COMPACT, FULL, IDENTITY, choose, order, to_csv
 from pmb_hf.board.model import APART, CONTROLS, INCOMPLETE, KINDS, PUBLISHED, Board, matching
 from pmb_hf.board.reader import board_of, read_export
 from pmb_hf.board.static import render
@@ -264,9 +266,73 @@ def test_csv_is_complete_and_no_text_of_it_is_a_formula() -> None:
     board = board_of(tree(["=1+1", 'a, "b"', "@x"]))
     columns = choose(FULL)
     read = list(csv.reader(io.StringIO(to_csv(rows(board), columns))))
-    assert read[0] == [column.id for column in columns]
-    assert {len(line) for line in read} == {len(columns)}
+    assert read[0] == ["name", *IDENTITY, *(column.id for column in columns[1:])]
+    assert {len(line) for line in read} == {len(columns) + len(IDENTITY)}
     assert {line[0] for line in read[1:]} >= {"'=1+1", 'a, "b"', "'@x"}
+
+
+def test_csv_tells_runs_of_one_provider_apart(made: dict[str, Any]) -> None:
+    changed = copy.deepcopy(made)
+    changed["rows"] = [
+        {**_own(made), "id": f"run-{k}", "label": f"bm25 · top_k={k}", "options": {"top_k": k}}
+        for k in (1, 3, 5)
+    ]
+    board = board_of(changed)
+    lines = list(csv.DictReader(io.StringIO(to_csv(rows(board), choose(COMPACT)))))
+    assert [line["name"] for line in lines] == [f"bm25 · top_k={k}" for k in (1, 3, 5)]
+    assert [line["options"] for line in lines] == [f"top_k={k}" for k in (1, 3, 5)]
+    assert [line["run"] for line in lines] == [f"run-{k}" for k in (1, 3, 5)]
+    assert {line["provider"] for line in lines} == {_own(made)["provider"]}
+    assert all(["provider", _own(made)["provider"]] in row["facts"] for row in rows(board))
+
+
+def test_worst_first_still_ends_with_what_has_no_value_and_the_controls(board: Board) -> None:
+    for by in ("retrieval.mean_precision", "retrieval.p50_latency_ms", "name", "marks"):
+        best, worst = order(rows(board), by), order(rows(board), by, down=True)
+        systems = [row["name"] for row in best if not row["control"]]
+        assert [r["control"] for r in worst] == [r["control"] for r in best]
+        assert {row["name"] for row in worst[: len(systems)]} == set(systems)
+        values = [COLUMNS[by].value(row) for row in worst if not row["control"]]
+        told = [value for value in values if value not in {None, "", "–"}]
+        assert values[: len(told)] == told
+        assert told == sorted(told, reverse=COLUMNS[by].better != "higher")
+
+
+def test_every_mean_names_the_column_of_its_n() -> None:
+    of = {column.id: column.n_id for column in COLUMNS.values()}
+    assert of["retrieval.mean_recall"] == "retrieval.n_recall"
+    assert of["session.mean_drift"] == "session.n_drift"
+    assert of["name"] is None
+    assert of["retrieval.n_recall"] is None
+    assert all(found is None or found in COLUMNS for found in of.values())
+
+
+def test_a_row_that_cannot_be_drawn_costs_that_row(
+    made: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(row: Any) -> list[dict[str, Any]]:
+        found = wire.board_rows(row)
+        if row["provider"] == SYSTEMS[0]:
+            found[0]["parts"]["retrieval"]["mean_precision"] = 1e308
+        return found
+
+    monkeypatch.setattr(reader, "board_rows", broken)
+    found = board_of(made)
+    assert SYSTEMS[0] not in {row["name"] for row in rows(found)}
+    assert SYSTEMS[1] in {row["name"] for row in rows(found)}
+    assert any("is left out" in text for text in found.problems)
+
+
+def test_a_turn_of_a_parting_case_is_named_shortly(board: Board) -> None:
+    known = {row["name"]: row for row in rows(board)}
+    pair = [known[name] for name in SYSTEMS]
+    answers = dict(board.answers)
+    first = {k: {**v, "passed": not v["passed"]} for k, v in answers[pair[0]["id"]].items()}
+    found = replace(board, answers={**answers, pair[0]["id"]: first}).compare(pair)["parting"]
+    turn = next(case for case in found if case["place"] == "turn 1")
+    assert "(session)" not in turn["title"]
+    assert turn["full"].startswith(f"{turn['title']} (session), Turn 1")
+    assert any(case["place"] is None for case in found)
 
 
 def test_two_hundred_rows_are_read() -> None:

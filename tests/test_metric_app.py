@@ -10,11 +10,13 @@ import subprocess
 import sys
 import time
 import urllib.request
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import browser
+import httpx
 import pytest
 from huggingface_hub import constants
 
@@ -38,7 +40,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def url(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def uploads(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that the user set for uploads."""
+    return tmp_path_factory.mktemp("gradio").resolve()
+
+
+@pytest.fixture(scope="module")
+def url(folder: Path, uploads: Path) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -46,12 +54,11 @@ def url(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
     run = "runpy.run_path('app.py', run_name='__main__')"
     block = f"import sys, runpy; sys.modules['pmb_hf'] = None; {run}"
     settings = {"GRADIO_SERVER_PORT": str(port), "GRADIO_SERVER_NAME": "127.0.0.1"}
-    scratch = str(tmp_path_factory.mktemp("gradio"))
     with (folder.parent / "app.log").open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, "-I", "-c", block],
             cwd=folder,
-            env={**os.environ, **settings, "GRADIO_TEMP_DIR": scratch},
+            env={**os.environ, **settings, "GRADIO_TEMP_DIR": str(uploads)},
             stdout=log,
             stderr=log,
         )
@@ -68,6 +75,7 @@ def url(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
     finally:
         process.terminate()
         process.wait()
+    assert list(uploads.iterdir()) == []
 
 
 @pytest.fixture(scope="module")
@@ -173,6 +181,103 @@ def test_files_that_are_wrong(client: Any, tmp_path: Path) -> None:
     assert "clear one of them" in ask(client, "[]", file=latin)[0]
 
 
+def raw(url: str, *given: Any) -> tuple[bool, Any]:
+    """What the page makes of data that neither it nor a client would send."""
+    config = httpx.get(f"{url}config").json()
+    event = next(d["id"] for d in config["dependencies"] if d["api_name"] == "score")
+    session = uuid.uuid4().hex
+    body = {"data": given, "fn_index": event, "session_hash": session}
+    httpx.post(f"{url}gradio_api/queue/join", json=body).raise_for_status()
+    params = {"session_hash": session}
+    with httpx.stream("GET", f"{url}gradio_api/queue/data", params=params, timeout=60) as stream:
+        for line in stream.iter_lines():
+            told = json.loads(line[5:]) if line.startswith("data:") else {}
+            if told.get("msg") == "process_completed":
+                return told["success"], told["output"].get("data") or told["output"]
+    raise AssertionError("no answer")
+
+
+def put(url: str, path: Path) -> dict[str, Any]:
+    sent = httpx.post(f"{url}gradio_api/upload", files={"files": (path.name, path.read_bytes())})
+    return {"path": sent.json()[0], "meta": {"_type": "gradio.FileData"}}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("retrieval", "spec", "error", None), "paste predictions"),
+        (("retrieval", None, "error", "[]"), "choose one of spec"),
+        ((None, "spec", "error", "[]"), "choose one of retrieval"),
+        (("retrieval", "spec", None, "[]"), "choose one of error"),
+        (("retrieval", "spec", "error", '[{"case_id": "' + "x" * 9000 + '"}]'), "…"),
+    ],
+)
+def test_what_a_program_sends_is_answered_in_a_sentence(
+    url: str, given: tuple[str | None, ...], words: str
+) -> None:
+    done, (told, *_) = raw(url, *given, None, None)
+    assert done
+    assert told.startswith("Not scored: ")
+    assert words in told
+    assert len(told) < 700
+
+
+def test_an_address_is_not_fetched(url: str) -> None:
+    """Gradio would, before any of our code runs."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        listener.settimeout(0.5)
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}/secret.json"
+        file = {"path": address, "url": address, "meta": {"_type": "gradio.FileData"}}
+        assert not raw(url, "retrieval", "spec", "error", "", file, None)[0]
+        assert "fetches no address" in str(
+            raw(url, "retrieval", "spec", "error", "", file, None)[1]
+        )
+        with pytest.raises(TimeoutError):
+            listener.accept()
+
+
+def test_parquet_that_unpacks_to_too_much(url: str, client: Any, tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    bomb = tmp_path / "bomb.parquet"
+    columns = {"case_id": ["a" * 100_000] * 1900, "relevant_beliefs": [["x"]] * 1900}
+    pq.write_table(pa.table(columns), bomb, compression="zstd")
+    told = ask(client, file=bomb)[0]
+    assert told.startswith("Not scored: predictions: bomb.parquet holds a text of 100,000 bytes")
+
+
+def test_what_comes_back_is_cut_and_names_no_folder(
+    url: str, client: Any, folder: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps([{"case_id": "a", "relevant_beliefs": ["y" * 50_000]}]))
+    wanted = tmp_path / "wanted.json"
+    wanted.write_text(json.dumps([{"case_id": "a", "relevant_should_only_include": ["x"]}]))
+    *_, failed = ask(client, file=path, references=wanted)
+    assert len(json.dumps(failed)) < 2_000
+    file = put(url, path)
+    gone = {**file, "path": file["path"].replace("mine", "yours")}
+    told = raw(url, "retrieval", "spec", "error", "", gone, None)[1][0]
+    assert told == "Not scored: The file is no longer here; choose it again."
+    outside = {**file, "path": str(path)}
+    done, told = raw(url, "retrieval", "spec", "error", "", outside, None)
+    assert not done
+    assert str(folder) not in str(told)
+
+
+def test_uploads_lie_in_a_folder_of_the_page_alone(url: str, uploads: Path, tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text("[]")
+    file = Path(put(url, path)["path"])
+    assert file.parent.parent.parent == uploads
+    assert file.parent.parent.name.startswith("pmb-uploads-")
+    assert "Nothing is kept" not in httpx.get(url).text
+    assert "deleted after ten minutes at most" in httpx.get(url).text
+
+
 @pytest.mark.skipif(browser.find() is None, reason=browser.MISSING)
 def test_in_a_browser(url: str) -> None:
     with browser.browser() as started:
@@ -215,6 +320,10 @@ def test_the_files_are_complete(sdk: str) -> None:
     assert 'evaluate.load("acme/my_bench"' in shown
     assert 'load_dataset("acme/my-bench"' in shown
     links = {path.name for path in METRIC.iterdir() if path.is_symlink()}
+    if sdk == "static":
+        of_the_page = {"parquet_rows.py", "visitors.py"}
+        assert not of_the_page & set(files)
+        links -= of_the_page
     assert {name: files[name] for name in links} == {
         name: (METRIC / name).read_bytes() for name in links
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,8 +16,10 @@ from hub_kit import REPO, python
 from space_kit import SYSTEMS, tree, write
 
 from pmb_hf.assets import find
+from pmb_hf.board.columns import COMPACT, DEFAULT_ORDER, choose
 from pmb_hf.board.local import load_app
 from pmb_hf.board.reader import board_of, read_export
+from pmb_hf.board.static import notices
 
 SPACE = find("space")
 OF_THE_HUB = f"""
@@ -118,12 +119,62 @@ def test_a_link_is_read_and_what_is_not_there_falls_back(link: Any) -> None:
         query="x" * 200,
         shown=["incomplete"],
         sort="session.mean_drift",
+        down=False,
         providers=["fts5"],
         case="alias-caps-foh",
         tab="cases",
     )
     wrong = [(key, "nonsense") for key in ("tab", "view", "sort", "case", "rules", "show")]
     assert link.read(wrong, board) == usual._replace(shown=[])
+
+
+def test_a_link_to_cases_holds_more_systems_than_one_to_compare(link: Any) -> None:
+    names = [f"system {n}" for n in range(8)]
+    board = board_of(tree(names))
+    asked = [("provider", name) for name in (*names, names[0])]
+    assert link.read([*asked, ("tab", "cases")], board).providers == names
+    assert link.read([*asked, ("tab", "compare")], board).providers == names[:4]
+    assert link.read([("down", "1")], board).down
+
+
+def test_a_head_that_is_pressed_sorts_and_then_turns_the_order_round(app: Any) -> None:
+    heads = sys.modules["heads"]
+    shown = choose(COMPACT)
+    place = [column.id for column in shown].index("retrieval.mean_recall")
+    once = heads.pressed(place, shown, DEFAULT_ORDER, down=True)
+    assert once == ("retrieval.mean_recall", False)
+    assert heads.pressed(place, shown, *once) == ("retrieval.mean_recall", True)
+    for nonsense in (None, -1, len(shown), "1", {}, 1.5, True):
+        assert heads.pressed(nonsense, shown, *once) == once
+
+
+@pytest.mark.parametrize(
+    "name", ["common.submit", "file", 'x __i18n__{"key":"common.error"} y', "__i18n__{bad"]
+)
+def test_gradio_finds_no_key_of_its_own_in_a_label(app: Any, name: str) -> None:
+    parts = sys.modules["parts"]
+    ((shown, value),) = parts.choices([name])
+    assert value == name
+    assert shown.replace("\u2060", "") == name
+    assert shown != name
+    assert "__i18n__" not in shown
+    assert parts.label("two words, a.b") == "two words, a.b"
+
+
+def test_a_failing_event_says_so(app: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    import gradio
+
+    parts = sys.modules["parts"]
+    with pytest.raises(gradio.Error, match="can't be drawn"):
+        parts.told(lambda: 1 / 0)()
+    assert "ZeroDivisionError" in capsys.readouterr().err
+    assert parts.told(lambda a: a)(3) == 3
+
+
+def test_an_empty_board_names_no_folder(tmp_path: Path) -> None:
+    assert str(tmp_path) not in json.dumps(notices(read_export(tmp_path / "private")))
+    (tmp_path / "leaderboard.json").mkdir()
+    assert str(tmp_path) not in json.dumps(notices(read_export(tmp_path)))
 
 
 def test_an_empty_board_has_a_state_too(link: Any, tmp_path: Path) -> None:
@@ -155,19 +206,6 @@ def test_no_block_takes_an_address_for_a_file(app: Any, source: Any, tmp_path: P
                 asyncio.run(block.async_move_resource_to_block_cache(address))
         assert block.move_resource_to_block_cache(None) is None
         assert Path(block.move_resource_to_block_cache(str(mine))).name == "mine.json"
-
-
-def test_old_uploads_are_swept(guard: Any, tmp_path: Path) -> None:
-    old, new = tmp_path / "old", tmp_path / "new"
-    old.mkdir()
-    (old / "file.json").write_text("{}")
-    (tmp_path / "tmp1").write_text("")
-    moment = old.stat().st_mtime + 100.0
-    new.mkdir()
-    os.utime(new, (moment, moment))
-    guard.sweep(tmp_path, 50.0, now=moment)
-    assert [path.name for path in tmp_path.iterdir()] == ["new"]
-    guard.sweep(tmp_path / "missing", 50.0)
 
 
 def test_the_card_is_valid() -> None:

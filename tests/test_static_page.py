@@ -182,7 +182,46 @@ def test_the_csv_holds_the_filtered_rows(started: Browser, pages: Pages) -> None
         text = Path(download.value.path()).read_text(encoding="utf-8")
         lines = list(csv.reader(io.StringIO(text)))
         assert [line[0] for line in lines] == ["name", HOSTILE[2]]
+        assert lines[0][1:4] == ["provider", "run", "options"]
+        assert lines[1][1] == HOSTILE[2]
         assert len(set(map(len, lines))) == 1
+
+
+def test_the_csv_tells_runs_of_one_provider_apart(started: Browser, pages: Pages) -> None:
+    with opened(started, pages.many) as seen:
+        seen.page.get_by_role("searchbox").fill("system 19")
+        with seen.page.expect_download() as download:
+            seen.page.get_by_role("button", name="Download as CSV").click()
+        text = Path(download.value.path()).read_text(encoding="utf-8")
+        lines = list(csv.DictReader(io.StringIO(text)))
+        assert "system 19" in {line["name"] for line in lines}
+        assert len({(line["name"], line["run"]) for line in lines}) == len(lines) > 10
+        assert {line["provider"] for line in lines} == {"bm25"}
+        seen.page.get_by_role("button", name="system 190", exact=True).click()
+        expect(seen.page.locator("#row h3")).to_have_text("system 190")
+
+
+@pytest.mark.parametrize(
+    "fragment",
+    ["#tab=constructor", "#tab=toString&sort=toString", "#tab=__proto__&hide=__proto__,toString"],
+)
+def test_an_address_of_nonsense_shows_the_board(
+    started: Browser, pages: Pages, fragment: str
+) -> None:
+    with opened(started, pages.hostile, fragment) as seen:
+        expect(seen.page.get_by_role("tabpanel", name="Leaderboard")).to_be_visible()
+        assert len(names(seen)) > 3
+
+
+def test_a_mean_tells_its_n(started: Browser, pages: Pages) -> None:
+    with opened(started, pages.hostile) as seen:
+        heads = seen.page.locator("table.board thead th")
+        for name in ("retrieval.mean_recall", "retrieval.abstention_rate", "session.mean_drift"):
+            place = heads.evaluate_all(
+                "(all, own) => all.findIndex(e => e.dataset.column === own)", name
+            )
+            cell = seen.page.locator("table.board tbody tr").first.locator(":is(th, td)").nth(place)
+            assert (cell.get_attribute("title") or "").startswith("n = "), name
 
 
 def test_an_empty_export_says_how_to_make_one(started: Browser, pages: Pages) -> None:

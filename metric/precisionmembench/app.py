@@ -10,12 +10,21 @@ import json
 import math
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 # Set before they are imported: neither reports its start to its makers.
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+
+# It may be started from elsewhere.
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from parquet_rows import UnreadableError, read_parquet
+from visitors import GONE, KEPT, VARIABLE, end_on_sigterm, fetch_nothing, own_folder, uploaded
+
+os.environ[VARIABLE] = str(own_folder())
 
 import evaluate
 import gradio as gr
@@ -25,6 +34,8 @@ CONFIGS = ("retrieval", "sessions")
 RULES = ("spec", "upstream-2026-06", "upstream-2026-09")
 MISSING = ("error", "miss")
 MOST_BYTES = 20 * 1024 * 1024
+MOST_ROWS = 20_000
+LONGEST_ERROR, LONGEST_CELL = 600, 300
 SUFFIXES = (".json", ".jsonl", ".parquet")
 DATASET = "precisionmembench"
 EXAMPLE = """\
@@ -32,6 +43,10 @@ EXAMPLE = """\
   {"case_id": "mooring", "relevant_beliefs": ["berth-14", "old-berth"]},
   {"case_id": "weather", "relevant_beliefs": []}
 ]"""
+REFUSED = (
+    f"Not scored: a file is none that was uploaded here, or none of {', '.join(SUFFIXES)}; "
+    "choose it again"
+)
 CASE_COLUMNS = ("case_id", "turn_index", "passed", "precision", "recall", "failures")
 
 Row = dict[str, Any]
@@ -43,11 +58,20 @@ class Unreadable(ValueError):
 
 
 def score(
-    config: str, rules: str, on_missing: str, pasted: str, file: str | None, references: str | None
+    config: str | None,
+    rules: str | None,
+    on_missing: str | None,
+    pasted: str | None,
+    file: str | None,
+    references: str | None,
 ) -> Output:
     """A sentence, the table of measures, and that of failed cases."""
     try:
-        predictions = _predictions(pasted, file)
+        choices = ((config, CONFIGS), (rules, RULES), (on_missing, MISSING))
+        for chosen, known in choices:
+            if chosen not in known:
+                raise Unreadable(f"choose one of {', '.join(known)}")
+        predictions = _predictions(pasted or "", file)
         wanted = _references(config, references)
         result = _metric(config).compute(
             predictions=predictions,
@@ -56,8 +80,15 @@ def score(
             on_missing=on_missing,
             return_cases=True,
         )
-    except (ValueError, TypeError, OSError, ImportError) as error:
-        return f"Not scored: {' '.join(str(error).split())}", [], []
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        return f"Not scored: a file can't be read ({why})", [], []
+    except (ValueError, TypeError, ImportError) as error:
+        # The folders that files lie in are nobody's business.
+        text = " ".join(str(error).split())
+        for folder in (HERE, own_folder(), Path.home()):
+            text = text.replace(f"{folder}{os.sep}", "")
+        return f"Not scored: {_cut(text, LONGEST_ERROR)}", [], []
     cases = result.pop("cases")
     passed = sum(bool(case["passed"]) for case in cases)
     told = f"{passed} of {len(cases)} cases pass, under the rules {rules}."
@@ -70,18 +101,25 @@ def _predictions(pasted: str, file: str | None) -> list[Row]:
     if file and pasted.strip():
         raise Unreadable("there is a pasted text and a file; clear one of them")
     if file:
-        return read_file(Path(file), "predictions")
+        return read_file(_there(file), "predictions")
     if not pasted.strip():
         raise Unreadable("paste predictions, or upload a file of them")
     return read_text(pasted, "predictions")
 
 
-def _references(config: str, file: str | None) -> list[Row]:
+def _there(file: str) -> Path:
+    found = uploaded(file)
+    if found is None:
+        raise Unreadable(GONE)
+    return found
+
+
+def _references(config: str | None, file: str | None) -> list[Row]:
     if file:
-        return read_file(Path(file), "references")
+        return read_file(_there(file), "references")
     beside = HERE / "references" / f"{config}.json"
     if beside.is_file():
-        return read_text(beside.read_text(encoding="utf-8"), str(beside))
+        return read_text(beside.read_text(encoding="utf-8"), beside.name)
     import datasets
 
     try:
@@ -101,14 +139,10 @@ def read_file(path: Path, role: str) -> list[Row]:
     if path.stat().st_size > MOST_BYTES:
         raise Unreadable(f"{role}: {path.name} has more than {MOST_BYTES >> 20} MiB")
     if suffix == ".parquet":
-        import pyarrow
-        import pyarrow.parquet
-
         try:
-            rows: list[Row] = pyarrow.parquet.ParquetFile(path).read().to_pylist()
-        except pyarrow.ArrowException as error:
-            raise Unreadable(f"{role}: {path.name} is no Parquet file: {error}") from error
-        return rows
+            return read_parquet(path, MOST_ROWS)
+        except UnreadableError as error:
+            raise Unreadable(f"{role}: {error}") from error
     try:
         return read_text(path.read_text(encoding="utf-8-sig"), role)
     except UnicodeDecodeError as error:
@@ -141,11 +175,11 @@ def _refuse(name: str) -> None:
     raise ValueError(f"{name} is no JSON value; use null")
 
 
-def _metric(config: str) -> Any:
+def _metric(config: str | None) -> Any:
     """The metric from the script beside this file, whatever the Space is called."""
     scripts = [path for path in sorted(HERE.glob("*.py")) if _is_metric(path)]
     if not scripts:
-        raise Unreadable(f"the metric's script is missing in {HERE}")
+        raise Unreadable("the metric's script is missing beside this page")
     return evaluate.load(str(scripts[0]), config, keep_in_memory=True)
 
 
@@ -157,12 +191,19 @@ def _is_metric(path: Path) -> bool:
 def _shown(value: Any) -> Any:
     if isinstance(value, float) and math.isfinite(value):
         return round(value, 4)
+    if isinstance(value, str):
+        return _cut(value, LONGEST_CELL)
     return "does not apply" if value is None else value
 
 
 def _case(case: Row) -> list[Any]:
     cells = [case.get(name) for name in CASE_COLUMNS[:-1]]
-    return [*map(_shown, cells), "; ".join(map(str, case["failures"]))]
+    failures = "; ".join(_cut(str(failure), LONGEST_CELL) for failure in case["failures"])
+    return [*map(_shown, cells), _cut(failures, 4 * LONGEST_CELL)]
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def build() -> gr.Blocks:
@@ -171,7 +212,8 @@ def build() -> gr.Blocks:
         gr.Markdown(
             "# PrecisionMemBench\nDoes a memory system return the beliefs that a query needs, "
             "**and nothing else**? Give what it returned for each case; the metric compares it "
-            "with what the case requires. Nothing is kept.\n\nA row holds `case_id` (in sessions "
+            "with what the case requires. Nothing is published; an uploaded file is deleted after "
+            f"{KEPT} at most.\n\nA row holds `case_id` (in sessions "
             "also `turn_index`) and `relevant_beliefs`, the ids that came back, best first. "
             "Without a references file, the cases are those of the benchmark's own corpus."
         )
@@ -188,15 +230,20 @@ def build() -> gr.Blocks:
         told = gr.Textbox(label="Result", interactive=False)
         measures = gr.Dataframe(headers=["measure", "value"], label="Measures", interactive=False)
         failed = gr.Dataframe(headers=list(CASE_COLUMNS), label="Failed cases", interactive=False)
-        button.click(
+        shown = [told, measures, failed]
+        scoring = button.click(
             score,
             [config, rules, on_missing, pasted, file, references],
-            [told, measures, failed],
+            shown,
             api_name="score",
             concurrency_limit=2,
         )
+        # Gradio may refuse what is sent before `score` sees it.
+        scoring.failure(lambda: (REFUSED, [], []), None, shown, api_visibility="private")
+    fetch_nothing(demo)
     return demo
 
 
 if __name__ == "__main__":
+    end_on_sigterm()
     build().queue(max_size=16).launch(max_file_size=MOST_BYTES)

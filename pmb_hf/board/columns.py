@@ -33,9 +33,9 @@ _SHORT = {
 
 NOTE = (
     "Rates are 0 to 1; a dash means that a measure does not apply; n is the number of cases behind "
-    "the mean to its left. ↓ marks where lower is better. Grey rows are controls or can't be "
-    "compared: choose a row to read why. Controls are floor and ceiling: what returning nothing, "
-    "everything, or exactly the right beliefs would give."
+    "the mean to its left; hover over any other mean to read its n. ↓ marks where lower is better. "
+    "Grey rows are controls or can't be compared: choose a row to read why. Controls are floor and "
+    "ceiling: what returning nothing, everything, or exactly the right beliefs would give."
 )
 """What stands below the table."""
 
@@ -90,6 +90,12 @@ class Column(NamedTuple):
         if self.id in widths:
             return widths[self.id]
         return 56 if self.what == "n" else max(84, 8 * len(self.head) + 28)
+
+    @property
+    def n_id(self) -> str | None:
+        """The id of the column that tells how many cases this mean is over; ``None`` if none."""
+        found = f"{self.part}.{COUNT_OF.get(self.key)}"
+        return found if self.what == "value" and found in COLUMNS else None
 
     @property
     def numeric(self) -> bool:
@@ -174,18 +180,18 @@ def choose(view: str, ids: Sequence[str] = ()) -> list[Column]:
     return [first, *(column for column in COLUMNS.values() if column in known and column != first)]
 
 
-def order(rows: Iterable[Row], by: str = DEFAULT_ORDER) -> list[Row]:
+def order(rows: Iterable[Row], by: str = DEFAULT_ORDER, *, down: bool = False) -> list[Row]:
     """Rows from best to worst by a column; what has no value comes last, and then the controls.
 
+    ``down`` turns the column's order round: worst first, and still no value and controls last.
     Equal rows are told apart by their rank, then by what they pass, then stay in order.
     """
-    keys = [COLUMNS.get(by, COLUMNS[DEFAULT_ORDER])]
-    keys += [COLUMNS[name] for name in (DEFAULT_ORDER, "retrieval.passed", "session.passed")]
-
-    def place(row: Row) -> tuple[Any, ...]:
-        return (bool(row["control"]), *(_place(key, row) for key in keys))
-
-    return sorted(rows, key=place)
+    first = COLUMNS.get(by, COLUMNS[DEFAULT_ORDER])
+    keys = [COLUMNS[name] for name in (DEFAULT_ORDER, "retrieval.passed", "session.passed")]
+    found = sorted(rows, key=lambda row: tuple(_place(key, row) for key in keys))
+    found.sort(key=lambda row: _place(first, row)[1:], reverse=down)
+    found.sort(key=lambda row: (bool(row["control"]), _place(first, row)[0]))
+    return found
 
 
 def _place(column: Column, row: Row) -> tuple[bool, float, str]:
@@ -197,23 +203,33 @@ def _place(column: Column, row: Row) -> tuple[bool, float, str]:
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+IDENTITY = ("provider", "run", "options")
+"""What a CSV says after a row's name, so that runs of one provider are told apart."""
 
 
 def to_csv(rows: Iterable[Row], columns: Sequence[Column]) -> str:
     """Rows as CSV: full texts, numbers with a point, an empty cell where there is none.
 
+    After the name as it is shown stand provider, run and options (:data:`IDENTITY`).
     A text that a spreadsheet would take for a formula gets an apostrophe in front.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([column.id for column in columns])
+    first, *others = columns
+    writer.writerow([first.id, *IDENTITY, *(column.id for column in others)])
     for row in rows:
-        writer.writerow([_csv(column, row) for column in columns])
+        cells = [first.value(row), *identity(row), *(column.value(row) for column in others)]
+        writer.writerow([_csv(value) for value in cells])
     return out.getvalue()
 
 
-def _csv(column: Column, row: Row) -> str | float | int:
-    value = row["full"] if column.id == "name" else column.value(row)
+def identity(row: Row) -> list[str]:
+    """Provider, run and options of a row, in full."""
+    facts = dict(row["facts"])
+    return [str(row["full"]), str(facts.get("run", "")), str(facts.get("options", ""))]
+
+
+def _csv(value: str | float | None) -> str | float:
     if isinstance(value, str):
         return f"'{value}" if value.startswith(_FORMULA) else value
     return "" if value is None else value

@@ -11,6 +11,7 @@ from types import ModuleType
 
 from ..assets import find
 from ..errors import InputError, MissingDependencyError
+from .visitors import end_on_sigterm, own_folder
 
 PORT = 7860
 
@@ -34,6 +35,7 @@ def serve_space(
     if not _is_free(host, port):
         raise InputError(f"port {port} of {host} can't be used; choose another by --port, or 0")
     app = load_app()
+    end_on_sigterm()
     source = app.Source(folder=Path(export))
     chosen = port or _free_port(host)
     demo = app.launch(source, host=host, port=chosen, quiet=True, prevent_thread_lock=True)
@@ -49,6 +51,7 @@ def load_app() -> ModuleType:
     """
     # Before gradio is imported, which would report its start to its makers.
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+    own_folder()
     try:
         import gradio  # noqa: F401
     except ImportError as error:

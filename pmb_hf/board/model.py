@@ -153,8 +153,15 @@ class Board:
             found = [self._answer(row, case) for row in rows]
             passed = [None if answer is None else bool(answer["passed"]) for answer in found]
             if True in passed and False in passed:
-                title = case["title"] + (f", {case['turn_title']}" if case["turn_title"] else "")
-                yield {"title": title, "passed": passed, "query": case["info"]["query"]}
+                place = None if case["turn"] is None else f"turn {case['turn']}"
+                turn = f", {case['turn_title']}" if case["turn_title"] else ""
+                yield {
+                    "title": case["title"].removesuffix(" (session)") if place else case["title"],
+                    "place": place,
+                    "full": case["title"] + turn,
+                    "passed": passed,
+                    "query": case["info"]["query"],
+                }
 
 
 NO_CASES = "The export holds no cases of this corpus."

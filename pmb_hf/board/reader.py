@@ -124,6 +124,10 @@ def _each(
 
 def _sentence(what: str, error: BaseException) -> str:
     why = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+    if "' object " in why or "unsupported operand" in why:  # Python's own words
+        why = "a value in it is of the wrong kind"
+    if isinstance(error, OSError):  # visitors need not know the folder
+        why = error.strerror or type(error).__name__
     begun = what if what.startswith(FILE) else f"{what[0].upper()}{what[1:]}"
     return clean(f"{begun}: {why}", 240).rstrip(".") + "."
 

@@ -14,6 +14,8 @@ from .packing import Files, read_folder
 
 SOURCE = "precisionmembench"
 _STATIC_PAGE = "index.html"
+_PAGE = ("app.py", "parquet_rows.py", "visitors.py")
+"""The page that a Gradio Space runs, and what it alone needs."""
 
 
 def metric_files(names: Names, sdk: str) -> Files:
@@ -33,7 +35,8 @@ def metric_files(names: Names, sdk: str) -> Files:
     files |= _references()
     fields: dict[str, object] = {"sdk": sdk, "datasets": [names.dataset]}
     if sdk == "static":
-        del files["app.py"]
+        for part in _PAGE:
+            del files[part]
         fields |= {"sdk_version": None, "app_file": _STATIC_PAGE}
     else:
         del files[_STATIC_PAGE]

@@ -21,6 +21,8 @@ window.PMB = window.PMB || (() => {
     }
     return made;
   }
+  // Names of data may be those of an object's own parts, such as "constructor".
+  const own = (object, key) => Object.hasOwn(object, key) ? object[key] : undefined;
   const bdi = (text) => h("bdi", {}, String(text));
   const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 
@@ -43,8 +45,8 @@ window.PMB = window.PMB || (() => {
     const [first, ...others] = heads;
     const head = h("tr", {}, h("th", { scope: "col" }, first),
       others.map((text) => h("th", { scope: "col", class: options.text ? null : "num", title: text }, bdi(text))));
-    const body = rows.map(([label, cells, kind]) => h("tr", { class: kind },
-      h("th", { scope: "row", title: label }, bdi(label)), cells.map((cell) => cell instanceof Node ? cell : td(cell))));
+    const body = rows.map(([label, cells, kind, full]) => h("tr", { class: kind },
+      h("th", { scope: "row", title: full || label }, bdi(label)), cells.map((cell) => cell instanceof Node ? cell : td(cell))));
     return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
       h("table", { class: options.kind }, h("caption", { class: "sr" }, caption), h("thead", {}, head), h("tbody", {}, body)));
   }
@@ -199,7 +201,7 @@ window.PMB = window.PMB || (() => {
     const rows = all.filter((row) => Object.keys(row.categories).length);
     if (!rows.length) return figure("Passed cases by category", "No row tells passes by category.", null, null, { whole: true });
     const cells = (of, row) => {
-      const found = row.categories[of];
+      const found = own(row.categories, of);
       if (!found || !found[1]) return td(NONE);
       return h("td", { style: { "--share": (found[0] / found[1]).toFixed(3) } }, h("span", {}, String(found[0])), h("small", {}, `of ${found[1]}`));
     };
@@ -340,7 +342,7 @@ window.PMB = window.PMB || (() => {
     const title = "Passed cases by category";
     return [h("h3", {}, title), table(title, ["Category", ...payload.systems.map((s) => s.name)], payload.categories.map((category) => [category,
       payload.systems.map((s) => {
-        const found = s.categories[category];
+        const found = own(s.categories, category);
         return found ? h("td", { style: { "--share": (found[0] / found[1]).toFixed(3) } }, h("span", {}, String(found[0])), h("small", {}, `of ${found[1]}`)) : td(NONE);
       })]), { kind: "heat" })];
   }
@@ -367,21 +369,24 @@ window.PMB = window.PMB || (() => {
       : h("td", {}, h("span", { class: `badge ${passed ? "good" : "bad"}` }, passed ? "✓ passed" : "✗ failed"));
     blocks.push(h("p", { class: "note" }, `${count(payload.parting.length, "case")} of ${payload.cases}.`));
     blocks.push(table(title, ["Case", ...payload.systems.map((s) => s.name), "Query"],
-      payload.parting.map((c) => [c.title, [...c.passed.map(verdict), h("td", {}, c.query === null ? NONE : c.query.trim() ? bdi(c.query) : h("em", {}, "blank"))]]), { text: true, kind: "wide" }));
+      payload.parting.map((c) => [c.place ? `${c.title}, ${c.place}` : c.title, [...c.passed.map(verdict), h("td", {}, c.query === null ? NONE : c.query.trim() ? bdi(c.query) : h("em", {}, "blank"))], null, c.full]), { text: true, kind: "wide" }));
     return blocks;
   }
-  /** Shows {systems, categories, pairs, parting, cases}. */
+  // The board has changed since the page was opened.
+  const left = (payload) => (payload && payload.left || []).map((name) =>
+    h("p", { class: "warn" }, bdi(name), " is no longer on the board; reload the page to choose among the systems of now."));
+  /** Shows {systems, categories, pairs, parting, cases, left: names that are not on the board}. */
   function compare(root, payload) {
     if (!payload || !payload.systems || payload.systems.length < 2) {
-      root.replaceChildren(empty("Choose two to four systems.", "They are compared case by case."));
+      root.replaceChildren(...left(payload), empty("Choose two to four systems.", "They are compared case by case."));
       return;
     }
-    root.replaceChildren(...byCategory(payload), ...differences(payload), ...parting(payload));
+    root.replaceChildren(...left(payload), ...byCategory(payload), ...differences(payload), ...parting(payload));
   }
 
   // ---- cases -------------------------------------------------------------------------------
   function belief(id, texts) {
-    const text = texts[id];
+    const text = own(texts, id);
     return [h("code", {}, bdi(id)), " ", text === undefined || text === null ? null
       : h("span", { class: "text", dir: "auto" }, text)];
   }
@@ -421,13 +426,13 @@ window.PMB = window.PMB || (() => {
     if (found.failures.length) blocks.push(folded(count(found.failures.length, "failed assertion"), h("ul", { class: "failures" }, found.failures.map((text) => h("li", {}, text)))));
     return h("section", { class: `answer ${found.passed ? "passed" : "failed"}`, "aria-label": `Answer of ${found.name}` }, blocks);
   }
-  /** Shows {title, category, description, turns: [{info, answers}]}; a case has one turn. */
+  /** Shows {title, category, description, turns: [{info, answers}], left}; a case has one turn. */
   function cases(root, payload) {
     if (!payload || !payload.turns) {
       root.replaceChildren(empty(payload && payload.empty ? payload.empty : "Choose a case.", payload && payload.below));
       return;
     }
-    const blocks = [h("h3", {}, bdi(payload.title), payload.category ? h("small", {}, ` ${payload.category}`) : null)];
+    const blocks = [...left(payload), h("h3", {}, bdi(payload.title), payload.category ? h("small", {}, ` ${payload.category}`) : null)];
     if (payload.description) blocks.push(h("p", { class: "note" }, payload.description));
     for (const turn of payload.turns) {
       const content = [asked(turn.info), turn.answers.length ? h("div", { class: "answers" }, turn.answers.map((found) => answer(found, turn.info.texts)))
@@ -453,5 +458,5 @@ window.PMB = window.PMB || (() => {
     root.replaceChildren(...blocks);
   }
 
-  return { h, bdi, table, td, empty, count, fixed, signed, ms, look, compare, cases, tell, redraw, NONE, PARTS };
+  return { h, own, bdi, table, td, empty, count, fixed, signed, ms, look, compare, cases, tell, redraw, NONE, PARTS };
 })();

@@ -1,7 +1,7 @@
 "use strict";
 // The static page: state, table and filters. Charts, comparison and cases are board.js's.
 (() => {
-  const { h, bdi, td, empty } = window.PMB;
+  const { h, bdi, td, empty, own } = window.PMB;
   const board = JSON.parse(document.getElementById("board-data").textContent);
   const byId = (id) => document.getElementById(id);
   const TABS = { board: "Leaderboard", look: "Look", compare: "Compare", cases: "Cases", about: "About" };
@@ -19,7 +19,7 @@
   const pool = (index) => board.pool[index];
   const entries = (corpus, rules) => board.rows.filter((row) => row.corpus === corpus && row.rules === rules);
   function answerOf(row, case_) {
-    const packed = (board.answers[row.run] || {})[`${case_.case_id}\n${case_.turn ?? ""}`];
+    const packed = own(own(board.answers, row.run) || {}, `${case_.case_id}\n${case_.turn ?? ""}`);
     if (!packed) return null;
     const [status, error, passed, latency, relevant, missing, failures, scores] = packed;
     const [precision, recall, drift] = scores[row.rules] || [null, null, null];
@@ -38,10 +38,10 @@
     state.rules = sets.includes(given.get("rules")) ? given.get("rules") : sets[0] || "";
     state.q = (given.get("q") || "").slice(0, 200);
     state.view = given.get("view") === "full" ? "full" : "compact";
-    state.sort = given.get("sort") in columns ? given.get("sort") : board.order;
+    state.sort = Object.hasOwn(columns, given.get("sort")) ? given.get("sort") : board.order;
     state.down = given.get("down") === "1";
-    state.hidden = (given.get("hide") || "").split(",").filter((kind) => kind in FLAGS);
-    state.tab = given.get("tab") in TABS ? given.get("tab") : "board";
+    state.hidden = (given.get("hide") || "").split(",").filter((kind) => Object.hasOwn(FLAGS, kind));
+    state.tab = Object.hasOwn(TABS, given.get("tab")) ? given.get("tab") : "board";
     state.case = given.get("case") || "";
     state.providers = given.getAll("provider").slice(0, MOST);
   }
@@ -79,6 +79,11 @@
   const shownColumns = () => board.columns.filter((column) => state.view === "full" || column.compact);
 
   // ---- leaderboard ----
+  // The n behind a mean, where its own column is not shown.
+  function over(row, column) {
+    const n = column.n_id === null ? null : row.values[board.columns.indexOf(columns[column.n_id])];
+    return n === null ? null : `n = ${n}`;
+  }
   function drawTable() {
     const found = sorted(rows());
     const shown = shownColumns();
@@ -101,7 +106,7 @@
         button.addEventListener("click", () => tellRow(row));
         return h("th", { scope: "row" }, button);
       }
-      return column.numeric ? td(row.shown[at]) : h("td", { class: column.id === "marks" ? "long" : null }, bdi(row.shown[at]));
+      return column.numeric ? td(row.shown[at], { title: over(row, column) }) : h("td", { class: column.id === "marks" ? "long" : null }, bdi(row.shown[at]));
     })));
     const table = h("table", { class: "board" }, h("caption", { class: "sr" }, "Leaderboard"), h("thead", {}, head), h("tbody", {}, body));
     byId("table").replaceChildren(found.length ? h("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "Leaderboard" }, table) : empty("No row fits the filter."));
@@ -114,7 +119,7 @@
     });
   }
   function tellRow(row) {
-    window.PMB.tell(byId("row"), { title: row.full, warnings: row.marks, facts: row.facts });
+    window.PMB.tell(byId("row"), { title: row.name, warnings: row.marks, facts: row.facts });
     byId("row").scrollIntoView({ block: "nearest" });
   }
   function csv() {
@@ -125,7 +130,10 @@
       const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
       return /[",\n]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe;
     };
-    const lines = [shown.map((column) => column.id), ...sorted(rows()).map((row) => shown.map((column) => text(column.id === "name" ? row.full : row.values[board.columns.indexOf(column)])))];
+    const value = (row) => (column) => row.values[board.columns.indexOf(column)];
+    const [first, ...others] = shown;
+    const lines = [[first.id, ...board.identity, ...others.map((column) => column.id)],
+      ...sorted(rows()).map((row) => [value(row)(first), ...row.identity, ...others.map(value(row))].map(text))];
     const place = h("a", { href: URL.createObjectURL(new Blob([`${lines.map((line) => line.join(",")).join("\n")}\n`], { type: "text/csv" })), download: "precisionmembench.csv" });
     place.click();
     setTimeout(() => URL.revokeObjectURL(place.href), 1000);
@@ -138,7 +146,7 @@
   }
 
   // ---- compare ----
-  const answered = () => sorted(entries(state.corpus, state.rules).filter((row) => board.answers[row.run]));
+  const answered = () => sorted(entries(state.corpus, state.rules).filter((row) => own(board.answers, row.run)));
   function chosen(most) {
     const known = answered();
     const found = state.providers.map((name) => known.find((row) => row.name === name)).filter(Boolean);
@@ -196,9 +204,14 @@
             ...[...measures, ["drift", "drift"]].map(([name, label]) => difference(`Sessions: ${label}`, name, both(true)))].filter(Boolean) });
       }
     }
-    const parting = all.map(([case_, answers]) => ({ title: case_.title + (case_.turn_title ? `, ${case_.turn_title}` : ""), query: case_.info.query, passed: answers.map((found) => found && found.passed) }))
+    const parting = all.map(([case_, answers]) => ({ ...parted(case_), query: case_.info.query, passed: answers.map((found) => found && found.passed) }))
       .filter((item) => item.passed.includes(true) && item.passed.includes(false));
     window.PMB.compare(byId("comparison"), { systems: found, pairs, parting, categories: [...new Set(found.flatMap((row) => Object.keys(row.categories)))], cases: all.filter(([, answers]) => answers.some(Boolean)).length });
+  }
+
+  function parted(case_) {
+    const full = case_.title + (case_.turn_title ? `, ${case_.turn_title}` : "");
+    return case_.turn === null ? { title: case_.title, place: null, full } : { title: case_.title.replace(/ \(session\)$/, ""), place: `turn ${case_.turn}`, full };
   }
 
   // ---- cases ----

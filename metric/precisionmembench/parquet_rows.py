@@ -1,0 +1,1 @@
+../../pmb_hf/board/parquet_rows.py

@@ -1,0 +1,1 @@
+../../pmb_hf/board/visitors.py
