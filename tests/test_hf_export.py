@@ -233,10 +233,10 @@ def test_two_settings_of_a_provider(native: Corpus, report: Report, tmp_path: Pa
     other = ran(native, active_filter=True)
     export(Collected([Run(report, native), Run(other, native)]), tmp_path, published=False)
     labels = [row["label"] for row in rows_of(strict(tmp_path / "leaderboard.json"))]
-    assert sorted(labels) == ["bm25", "bm25 · active_filter=True"]
+    assert sorted(labels) == ["bm25", "bm25 · active_filter=true"]
     assert len(list((tmp_path / "reports").glob("*.json"))) == 2
     shown = good("leaderboard", tmp_path).out
-    assert "bm25 · active_filter=True" in shown
+    assert "bm25 · active_filter=true" in shown
 
 
 # cases.md 5, 11, 18, 24 in the card and the terminal

@@ -268,7 +268,7 @@ def test_labels_tell_settings_apart(corpus: Corpus, report: Report) -> None:
         "bm25 · run 1",
         "bm25 · run 2",
         "bm25 · top_k=5",
-        "bm25 · active_filter=True · top_k=5",
+        "bm25 · active_filter=true · top_k=5",
         "bm25 · run under upstream-2026-06",
     }
     assert len({row["id"] for row in rows_of(tree)}) == 5
