@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from processes import is_running
 
 from pmb_hf.errors import NotReadyError, ProviderError
 from pmb_hf.providers.children import Child, end_process, free_port, open_directory, remove
@@ -36,14 +37,6 @@ def python(code: str, log: Path) -> Child:
 def is_gone(pid: int) -> bool:
     """Whether it has ended; a moment may pass after its parent has."""
     return any(not is_running(pid) or time.sleep(0.05) for _ in range(200))
-
-
-def is_running(pid: int) -> bool:
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text("utf-8")
-    except FileNotFoundError:
-        return False
-    return stat.rpartition(")")[2].split()[0] != "Z"
 
 
 def test_stop_ends_what_the_program_started_too(tmp_path: Path) -> None:

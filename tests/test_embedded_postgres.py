@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from processes import is_running
 
 from pmb_hf.errors import MissingDependencyError, ProviderError
 from pmb_hf.providers import embedded_postgres
@@ -43,14 +44,6 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     file.write_text(PROGRAM.replace("${STOP}", 'kill "$(cat "$data/postmaster.pid")"'))
     file.chmod(0o755)
     return file
-
-
-def is_running(pid: int) -> bool:
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text("utf-8")
-    except FileNotFoundError:
-        return False
-    return stat.rpartition(")")[2].split()[0] != "Z"
 
 
 def test_it_runs_as_no_root_and_nothing_is_left(program: Path) -> None:

@@ -7,9 +7,9 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 from cli_kit import environment
+from processes import is_running
 
 PARENT = """
 import subprocess, sys, time
@@ -19,14 +19,6 @@ child = subprocess.Popen([sys.executable, "-c", code])
 print(child.pid, flush=True)
 time.sleep(600)
 """
-
-
-def is_running(pid: int) -> bool:
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text("utf-8")
-    except FileNotFoundError:
-        return False
-    return stat.rpartition(")")[2].split()[0] != "Z"
 
 
 def test_an_orphan_ends() -> None:

@@ -174,12 +174,17 @@ def test_a_session_turn_by_turn(started: Browser, pages: Pages) -> None:
         assert seen.page.locator(".turn").count() > 3
 
 
+def downloaded(seen: Visit, search: str) -> str:
+    """The CSV of what a search leaves."""
+    seen.page.get_by_role("searchbox").fill(search)
+    with seen.page.expect_download() as download:
+        seen.page.get_by_role("button", name="Download as CSV").click()
+    return Path(download.value.path()).read_text(encoding="utf-8")
+
+
 def test_the_csv_holds_the_filtered_rows(started: Browser, pages: Pages) -> None:
     with opened(started, pages.hostile) as seen:
-        seen.page.get_by_role("searchbox").fill("bold")
-        with seen.page.expect_download() as download:
-            seen.page.get_by_role("button", name="Download as CSV").click()
-        text = Path(download.value.path()).read_text(encoding="utf-8")
+        text = downloaded(seen, "bold")
         lines = list(csv.reader(io.StringIO(text)))
         assert [line[0] for line in lines] == ["name", HOSTILE[2]]
         assert lines[0][1:4] == ["provider", "run", "options"]
@@ -189,10 +194,7 @@ def test_the_csv_holds_the_filtered_rows(started: Browser, pages: Pages) -> None
 
 def test_the_csv_tells_runs_of_one_provider_apart(started: Browser, pages: Pages) -> None:
     with opened(started, pages.many) as seen:
-        seen.page.get_by_role("searchbox").fill("system 19")
-        with seen.page.expect_download() as download:
-            seen.page.get_by_role("button", name="Download as CSV").click()
-        text = Path(download.value.path()).read_text(encoding="utf-8")
+        text = downloaded(seen, "system 19")
         lines = list(csv.DictReader(io.StringIO(text)))
         assert "system 19" in {line["name"] for line in lines}
         assert len({(line["name"], line["run"]) for line in lines}) == len(lines) > 10
