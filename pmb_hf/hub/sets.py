@@ -33,9 +33,9 @@ def reading_failure(address: str, said: str, error: BaseException, *, of_file: b
         token = hub.get_token()
     except Exception:  # noqa: BLE001 - then there is none to hide
         token = None
-    if of_file or (isinstance(error, FileNotFoundError) and "response" not in vars(error)):
-        if of_file:
-            return PredictionError(f"{said}: {hide(str(error), token)}")
+    if of_file:
+        return PredictionError(f"{said}: {hide(str(error), token)}")
+    if isinstance(error, FileNotFoundError) and "response" not in vars(error):
         return PredictionError(
             f"{said}: there is no such place on the Hub, or the token may not see it"
         )
