@@ -6,7 +6,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -64,14 +64,22 @@ class Gate:
         raise TimeoutError("no job came")
 
     @staticmethod
-    def left(end: int) -> bool:
-        """Whether whoever read has gone, sooner or later."""
-        for _ in range(500):
-            try:
-                os.write(end, b" ")
-            except BrokenPipeError:
-                os.close(end)
-                return True
+    def first_to_leave(ends: Sequence[int]) -> int | None:
+        """The first of ``ends`` that nobody reads from any more, closed; ``None`` if all do."""
+        for _ in range(1500):
+            for end in ends:
+                try:
+                    os.write(end, b" ")
+                except BrokenPipeError:
+                    os.close(end)
+                    return end
             time.sleep(0.02)
-        os.close(end)
-        return False
+        return None
+
+    @classmethod
+    def left(cls, end: int) -> bool:
+        """Whether whoever read has gone, sooner or later."""
+        if cls.first_to_leave([end]) is None:
+            os.close(end)
+            return False
+        return True

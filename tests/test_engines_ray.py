@@ -45,8 +45,11 @@ def test_a_lost_node_costs_only_its_jobs(cluster: Any, tmp_path: Path) -> None:
         for gate in gates:
             gate.open_for_good()
         cluster.remove_node(second, allow_graceful=False)
-        for gate, end in zip(gates, ends, strict=True):
-            gate.let_go(end)
+        # A worker outlives its node for a moment, in which it could end its job after all.
+        lost = Gate.first_to_leave(ends)
+        for end in ends:
+            if end != lost:
+                Gate.let_go(end)
 
     threading.Thread(target=kill).start()
     engine = create("ray", address=cluster.address)
