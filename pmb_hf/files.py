@@ -98,4 +98,5 @@ def naming(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno is None:
             raise
-        raise type(error)(error.errno, error.strerror, str(path)) from error
+        # What a library says in its own words holds the system's at its end.
+        raise OSError(error.errno, os.strerror(error.errno), str(path)) from error

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from .errors import InputError
+from .files import check_source
 from .schema import BELIEF_TYPES
+from .strict import what_is_wrong
 
 _MAX_BYTES = 256 * 1024 * 1024
 _LISTS = ("beliefs", "memories")
@@ -263,6 +265,7 @@ def _rows(path: Path, faults: Faults) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _read(path: Path) -> str:
     try:
+        check_source(path)
         if path.stat().st_size > _MAX_BYTES:
             raise InputError(f"{path} is larger than {_MAX_BYTES >> 20} MiB; split it")
         return path.read_text(encoding="utf-8-sig")
@@ -276,7 +279,7 @@ def _listed(path: Path, text: str) -> list[tuple[str, Any]] | None:
         rows = _parse(text)
     except (ValueError, RecursionError) as error:
         if text.lstrip().startswith("["):
-            raise InputError(f"{path} is no valid JSON: {error}") from error
+            raise InputError(f"{path} is no valid JSON: {what_is_wrong(error)}") from error
         return None  # JSON lines
     if isinstance(rows, dict):
         rows = next((rows[key] for key in _LISTS if isinstance(rows.get(key), list)), None)
@@ -295,7 +298,7 @@ def _lines(path: Path, text: str, faults: Faults) -> Iterator[tuple[str, Any]]:
             value = _parse(line)
         except (ValueError, RecursionError) as error:
             # The error's own line number is 1 for every line.
-            text = str(error)
+            text = what_is_wrong(error)
             if isinstance(error, json.JSONDecodeError):
                 text = f"{error.msg} at column {error.colno}"
             faults.found.append(f"{where}: is no valid JSON: {text}")

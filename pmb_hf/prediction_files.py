@@ -9,6 +9,7 @@ from typing import Any
 
 from .errors import InputError, MissingDependencyError, PredictionError, UnknownNameError
 from .files import check_source
+from .strict import what_is_wrong
 
 Row = dict[str, Any]
 
@@ -44,10 +45,10 @@ def read_rows(path: str | Path) -> list[Row]:
     """
     file = Path(path)
     reader = _READERS.get(file.suffix.lower())
-    if reader is None:
-        raise PredictionError(f"{file}: rows are read from {', '.join(_READERS)} files")
     try:
         check_source(file)
+        if reader is None:
+            raise PredictionError(f"{file}: rows are read from {', '.join(_READERS)} files")
         return reader(file)
     except PredictionError:
         raise
@@ -135,7 +136,7 @@ def _parse(text: str, where: str) -> Any:
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise PredictionError(f"{where} is no valid JSON: {error}") from error
+        raise PredictionError(f"{where} is no valid JSON: {what_is_wrong(error)}") from error
 
 
 def _refuse_constant(name: str) -> None:

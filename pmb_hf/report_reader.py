@@ -15,7 +15,7 @@ from .records import OK
 from .report import MAX_BYTES, SCHEMA_VERSION, Report
 from .rules import RULES
 from .schema import SESSION_CATEGORY, Belief
-from .strict import Reader, refuse_half_characters
+from .strict import Reader, refuse_half_characters, what_is_wrong
 from .wire import check_written, is_ms
 
 _MAX_LATENCY_MS = 1e12
@@ -56,7 +56,7 @@ def read_json(path: Path) -> Any:
     except (json.JSONDecodeError, RecursionError) as error:
         raise ReportError(f"{path} is no valid JSON: {error}") from error
     except ValueError as error:
-        raise ReportError(f"{path}: {error}") from error
+        raise ReportError(f"{path}: {what_is_wrong(error)}") from error
     return tree
 
 

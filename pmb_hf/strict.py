@@ -28,6 +28,11 @@ def refuse_half_characters(text: str, value: Any) -> None:
             raise ValueError("it holds half of a character (a lone surrogate)") from error
 
 
+def what_is_wrong(error: ValueError | RecursionError) -> str:
+    """Why JSON could not be parsed, without what only a programmer can do about it."""
+    return str(error).partition("; use sys.")[0]
+
+
 class Problem(NamedTuple):
     """One fault: where it is (``file: path``), a short code, and what is wrong."""
 

@@ -56,7 +56,7 @@ class Gate:
 
     @staticmethod
     def until(attempt: Callable[[], int]) -> int:
-        for _ in range(1500):
+        for _ in range(6000):
             try:
                 return attempt()
             except OSError:
@@ -66,7 +66,7 @@ class Gate:
     @staticmethod
     def first_to_leave(ends: Sequence[int]) -> int | None:
         """The first of ``ends`` that nobody reads from any more, closed; ``None`` if all do."""
-        for _ in range(1500):
+        for _ in range(6000):
             for end in ends:
                 try:
                     os.write(end, b" ")

@@ -327,3 +327,31 @@ def test_an_interrupt_in_a_provider_is_one(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 130, done.stderr
+
+
+def test_a_full_disk_while_growing_names_the_folder(tmp_path: Path) -> None:
+    done = limited(1000, "data", "grow", "-n", "1000", "-o", "more", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == "error: File too large: more"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["data", "from-log", "pipe", "--beliefs", "b.jsonl", "-o", "out"],
+        ["sweep", "pipe", "-o", "out"],
+        ["run", "--provider", "bm25", "--corpus", "corpus"],
+    ],
+    ids=["from-log", "sweep", "corpus"],
+)
+def test_a_named_pipe_is_no_file_to_read(tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "b.jsonl").write_text("{}")
+    (tmp_path / "corpus").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    os.mkfifo(tmp_path / "corpus" / "beliefs.seed.json")
+    done = program(*command, cwd=tmp_path)
+    assert done.code == 2
+    assert "is a named pipe, no file" in done.err
+    assert len(done.err.splitlines()) <= 3

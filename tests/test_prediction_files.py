@@ -52,6 +52,7 @@ def test_all_formats_give_the_same_rows(tmp_path: Path, suffix: str) -> None:
         ("p.json", b'[{"latency_ms": NaN}]', "NaN is no JSON value"),
         ("p.json", b'{"provider": "x", "cases": []}', "is a report"),
         ("p.json", b"[" * 100_000, "is no valid JSON"),
+        ("p.jsonl", b'{"latency_ms": ' + b"9" * 5000 + b"}", r"value has 5000 digits$"),
         ("p.json", b"\xff\xfe", "is not UTF-8"),
         ("p.jsonl", b'{"case_id": "a"}\n\n{"case_id"', "line 3 is no valid JSON"),
         ("p.jsonl", b'{"case_id": "a"}\n[]', "line 2 must be an object with named fields, not a"),
@@ -64,10 +65,10 @@ def test_what_is_wrong_is_named(tmp_path: Path, name: str, content: bytes, messa
         read_rows(tmp_path / name)
 
 
-@pytest.mark.parametrize("suffix", ["json", "jsonl", "parquet"])
+@pytest.mark.parametrize("suffix", [".json", ".jsonl", ".parquet", ""])
 def test_a_missing_file_is_named(tmp_path: Path, suffix: str) -> None:
-    with pytest.raises(PredictionError, match=rf"p\.{suffix} can't be read: No such file"):
-        read_rows(tmp_path / f"p.{suffix}")
+    with pytest.raises(PredictionError, match=rf"p{suffix} can't be read: No such file"):
+        read_rows(tmp_path / f"p{suffix}")
 
 
 @pytest.mark.parametrize("config", ["retrieval", "sessions"])

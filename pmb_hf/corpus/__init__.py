@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from .. import parsing
-from ..errors import CorpusError
+from ..errors import CorpusError, InputError
+from ..files import check_source
 from ..schema import CORPUS_FILES, Corpus
-from ..strict import Problem, Reader, refuse_half_characters
+from ..strict import Problem, Reader, refuse_half_characters, what_is_wrong
 
 __all__ = [
     "NATIVE_DIR",
@@ -103,6 +104,7 @@ def read_json(path: Path) -> Any:
         CorpusError: If the file is missing, not UTF-8 or no strict JSON.
     """
     try:
+        check_source(path)
         text = path.read_text(encoding="utf-8")
         tree = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
         refuse_half_characters(text, tree)
@@ -110,8 +112,10 @@ def read_json(path: Path) -> Any:
         raise CorpusError(f"{path} is missing; a corpus holds {', '.join(CORPUS_FILES)}") from error
     except (OSError, UnicodeDecodeError) as error:
         raise CorpusError(f"{path} can't be read: {error}") from error
+    except InputError as error:
+        raise CorpusError(str(error)) from error
     except (ValueError, RecursionError) as error:
-        raise CorpusError(f"{path} is no valid JSON: {error}") from error
+        raise CorpusError(f"{path} is no valid JSON: {what_is_wrong(error)}") from error
     return tree
 
 

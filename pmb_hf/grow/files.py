@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import InputError
+from ..files import naming
 from ..schema import Belief, Corpus
 from .recipe import SHARES, Grower, Recipe
 from .source import Distractors, Grown
@@ -64,9 +65,10 @@ def write(
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     try:
-        manifest = _write_files(grower, part, progress)
-        text = json.dumps(manifest, ensure_ascii=False, allow_nan=False, indent=2)
-        (part / MANIFEST).write_text(text + "\n", encoding="utf-8")
+        with naming(out):
+            manifest = _write_files(grower, part, progress)
+            text = json.dumps(manifest, ensure_ascii=False, allow_nan=False, indent=2)
+            (part / MANIFEST).write_text(text + "\n", encoding="utf-8")
         if out.exists():
             shutil.rmtree(out)
         part.replace(out)

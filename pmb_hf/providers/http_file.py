@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, UnknownNameError
-from ..strict import Field, Reader, flag, mapping, optional_text, whole
+from ..strict import Field, Reader, flag, mapping, optional_text, what_is_wrong, whole
 from .http_secrets import checked_header, without
 from .protocol import Option
 
@@ -81,8 +81,10 @@ def read_file(path: Path) -> dict[str, Any]:
     """
     try:
         tree = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError) as error:
+    except OSError as error:
         raise InputError(f"{path} can't be read: {error}.") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} can't be read: {what_is_wrong(error)}.") from error
     if not isinstance(tree, dict):
         raise InputError(f'{path}: must be an object like {{"NAME": {{"defaultUrl": "…"}}}}.')
     return {name: entry for name, entry in tree.items() if not name.startswith("_")}

@@ -13,6 +13,7 @@ from typing import Any
 
 from .. import strict
 from ..errors import InputError, UnknownNameError
+from ..files import check_source
 from ..grow.recipe import DEFAULT_USERS
 from ..memories import TEXT_MODES
 from ..providers.catalog import BUILT_IN
@@ -141,6 +142,7 @@ def read_plan(path: Path) -> Plan:
         UnknownNameError: If it names something that there is not.
     """
     try:
+        check_source(path)
         tree = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} can't be read: {error}") from error
