@@ -8,7 +8,8 @@ SHELL := /bin/sh
 .NOTPARALLEL:
 
 PYTHON ?=
-PYTEST_FLAGS ?= -n 2 --dist loadfile
+# One process more than most machines that run this have cores: servers and browsers are waited for.
+PYTEST_FLAGS ?= -n 3 --dist loadfile
 
 VENV := .venv
 PY := $(VENV)/bin/python

@@ -25,6 +25,9 @@ FLAGS = (
     "--disable-sync",
 )
 
+PATIENCE_MS = 30_000
+"""How long a page may take to come to what is expected, on a machine with much else to do."""
+
 
 def find() -> str | None:
     """The program, or ``None`` if there is none."""
@@ -35,8 +38,9 @@ def find() -> str | None:
 @contextmanager
 def browser() -> Iterator[Browser]:
     """A browser with a profile of its own, which is removed afterwards."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=find(), args=list(FLAGS))
         try:
