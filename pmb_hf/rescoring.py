@@ -12,9 +12,10 @@ from .completeness import Seen
 from .errors import HubError, InputError, PredictionError
 from .parquet_sets import ParquetSet, Piece, Source
 from .partial_scores import Job, Part, Scored, score_batch
+from .processes import on_processes
 from .records import CaseScore, Expectation, Retrieval, Rules
 from .scoring import failures
-from .streaming import add_up, on_processes, prepare
+from .streaming import add_up, prepare
 
 File = tuple[Piece, str]
 

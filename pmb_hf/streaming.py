@@ -6,27 +6,19 @@ column. The tallies of parts add up to the tally of the whole (:class:`pmb_hf.su
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from functools import partial
-from multiprocessing import get_context
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from .completeness import Key, Seen
 from .errors import PredictionError
-from .orphans import end_with
 from .parquet_sets import ParquetSet, Piece, Source
 from .partial_scores import Job, Part, Scored, name_of, score_batch
+from .processes import on_processes
 from .records import Expectation, Retrieval, RowError, Rules
 from .rows import expectation_from_row
 from .rules import get_rules
 from .scoring import score_case
 from .summary import Summary
-
-T = TypeVar("T")
 
 RUN_COLUMNS = ("run_id", "run")
 """Columns that tell runs apart without being named."""
@@ -117,47 +109,6 @@ def score_piece(job: Job, rows: ParquetSet, piece: Piece) -> Part:
     for batch in rows.batches(piece, columns):
         score_batch(job, part, batch)
     return part
-
-
-_worker: tuple[Job, ParquetSet]
-
-
-def _start(job: Job, parent: int) -> None:
-    end_with(parent)
-    global _worker  # noqa: PLW0603 - what a process needs for each of its pieces
-    _worker = job, ParquetSet(job.source)
-
-
-def _work(do: Callable[[Job, ParquetSet, T], Part], task: T) -> Part:
-    return do(*_worker, task)
-
-
-@contextmanager
-def on_processes(
-    workers: int, job: Job, do: Callable[[Job, ParquetSet, T], Part], tasks: Sequence[T]
-) -> Iterator[Iterator[Part]]:
-    """What each task comes to, in the order of the tasks; ``do`` is a function of a module.
-
-    Raises:
-        PredictionError: ``workers`` is less than 1, or a process died.
-    """
-    if workers < 1:
-        raise PredictionError(f"workers is {workers}: give 1 or more")
-    workers = min(workers, len(tasks))
-    if workers <= 1:
-        rows = ParquetSet(job.source)
-        yield (do(job, rows, task) for task in tasks)
-        return
-    # spawn: a fork of a process with Arrow's threads may hang.
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), _start, (job, os.getpid()))
-    try:
-        yield pool.map(partial(_work, do), tasks)
-    except BrokenProcessPool as error:
-        raise PredictionError(
-            f"{job.source.path}: a worker process ended; was it out of memory? Try fewer --workers"
-        ) from error
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def _wanted(references: Iterable[Mapping[str, Any]]) -> dict[Key, Expectation]:

@@ -1,0 +1,99 @@
+"""Shares the pieces of a data set among processes, this one among them."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from functools import partial
+from multiprocessing import get_context
+from typing import TypeVar
+
+from .errors import PredictionError
+from .orphans import end_with
+from .parquet_sets import ParquetSet
+from .partial_scores import Job, Part
+
+T = TypeVar("T")
+
+_AHEAD = 2
+"""Tasks that a process has at most: the one that it does, and one so that it need not wait."""
+
+_worker: tuple[Job, ParquetSet]
+
+
+def _start(job: Job, parent: int) -> None:
+    end_with(parent)
+    global _worker  # noqa: PLW0603 - what a process needs for each of its pieces
+    _worker = job, ParquetSet(job.source)
+
+
+def _work(do: Callable[[Job, ParquetSet, T], Part], task: T) -> Part:
+    return do(*_worker, task)
+
+
+@contextmanager
+def on_processes(
+    workers: int, job: Job, do: Callable[[Job, ParquetSet, T], Part], tasks: Sequence[T]
+) -> Iterator[Iterator[Part]]:
+    """What each task comes to, in the order of the tasks; ``do`` is a function of a module.
+
+    Raises:
+        PredictionError: ``workers`` is less than 1, or a process died.
+    """
+    if workers < 1:
+        raise PredictionError(f"workers is {workers}: give 1 or more")
+    here = partial(do, job, ParquetSet(job.source))
+    workers = min(workers, len(tasks))
+    if workers <= 1:
+        yield map(here, tasks)
+        return
+    # spawn: a fork of a process with Arrow's threads may hang.
+    pool = ProcessPoolExecutor(workers - 1, get_context("spawn"), _start, (job, os.getpid()))
+    try:
+        hand_out = partial(pool.submit, partial(_work, do))
+        yield _shared(tasks, here, hand_out, _AHEAD * (workers - 1))
+    except BrokenProcessPool as error:
+        raise PredictionError(
+            f"{job.source.path}: a worker process ended; was it out of memory? Try fewer --workers"
+        ) from error
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _shared(
+    tasks: Sequence[T],
+    here: Callable[[T], Part],
+    hand_out: Callable[[T], Future[Part]],
+    most: int,
+) -> Iterator[Part]:
+    """Each task's part in order; while the next is not there, do one more in this process.
+
+    Of the tasks at most ``most`` are handed out at a time. One that is cannot be had back: a
+    pool that breaks while a call of it is cancelled never says so (CPython 3.11).
+    """
+    waiting = deque(enumerate(tasks))
+    parts: dict[int, Future[Part]] = {}
+    for number in range(len(tasks)):
+        while True:
+            while waiting and sum(not part.done() for part in parts.values()) < most:
+                other, task = waiting.popleft()
+                parts[other] = hand_out(task)
+            if not waiting or (number in parts and parts[number].done()):
+                break
+            other, task = waiting.popleft()
+            parts[other] = _done(here, task)
+        yield parts.pop(number).result()
+
+
+def _done(here: Callable[[T], Part], task: T) -> Future[Part]:
+    """A task that is done now; what it raises is raised when it is its turn."""
+    future: Future[Part] = Future()
+    try:
+        future.set_result(here(task))
+    except Exception as error:  # noqa: BLE001 - kept for later
+        future.set_exception(error)
+    return future
