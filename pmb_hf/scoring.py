@@ -76,6 +76,12 @@ def score_case(expected: Expectation, got: Retrieval, rules: Rules) -> CaseScore
     rank = hit_at_1 = r_precision = coverage = question_precision = question_recall = None
     if gold:
         rank, hit_at_1, r_precision = _ranking(gold, ids, returned) if hits else (None, 0.0, 0.0)
+    if exact is not None and wrong:
+        passed = False
+    elif exact is None or expected.tests_context or status != OK:
+        passed = not failures(expected, got)
+    else:  # the exact set tells: no reason to fail is looked for
+        passed = hits == len(gold)
     if expected.measures_tiers:
         coverage = _share(expected.pinned_gold, pinned)
         question_precision, question_recall = _question_scores(expected.question_gold, questions)
@@ -84,7 +90,7 @@ def score_case(expected: Expectation, got: Retrieval, rules: Rules) -> CaseScore
         turn_index,
         expected.category,
         status,
-        _passed(expected, got, wrong, hits),
+        passed,
         expected.is_active,
         expected.pass_kind if rules.pass_kind == "assertion" else _kind(expected, precision),
         precision,
@@ -118,16 +124,6 @@ def score_turn(expected: Expectation, got: Retrieval, rules: Rules) -> CaseScore
     if expected.turn_index is None:
         raise RowError(f"case {expected.case_id!r} is no session turn: it has no turn_index")
     return score_case(expected, got, rules)
-
-
-def _passed(expected: Expectation, got: Retrieval, wrong: set[str], hits: int) -> bool:
-    """Whether there is no reason to fail; none is looked for where the exact set tells."""
-    if expected.relevant_only is not None:
-        if wrong:
-            return False
-        if not expected.tests_context and got.status == OK:
-            return hits == len(expected.gold)
-    return not failures(expected, got)
 
 
 def _precision_recall(
