@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -54,7 +55,12 @@ def on_processes(
     # spawn: a fork of a process with Arrow's threads may hang.
     pool = ProcessPoolExecutor(workers - 1, get_context("spawn"), _start, (job, os.getpid()))
     try:
-        hand_out = partial(pool.submit, partial(_work, do))
+        work = partial(_work, do)
+
+        def hand_out(task: T) -> Future[Part]:
+            with _deaf_children():
+                return pool.submit(work, task)
+
         yield _shared(tasks, here, hand_out, _AHEAD * (workers - 1))
     except BrokenProcessPool as error:
         raise PredictionError(
@@ -62,6 +68,24 @@ def on_processes(
         ) from error
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Processes that are started meanwhile never hear of Ctrl-C.
+
+    It goes to all processes of a terminal. This one ends the others; one that ends by itself,
+    in the middle of a call or of its start, can leave the pool waiting for good.
+    """
+    mask = getattr(signal, "pthread_sigmask", None)
+    if mask is None:  # Windows
+        yield
+        return
+    before = mask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        mask(signal.SIG_SETMASK, before)
 
 
 def _shared(
