@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
+from processes import is_running
 from test_streaming import answers, write
 
 from pmb_hf.completeness import Seen
@@ -52,6 +55,54 @@ def killed(job: Job, rows: ParquetSet, task: Task) -> Part:
     if os.getpid() != int(os.environ["PMB_TEST_FIRST"]):
         os.kill(os.getpid(), signal.SIGKILL)
     return part
+
+
+def slow(job: Job, rows: ParquetSet, task: Task) -> Part:
+    """Takes long enough to be interrupted."""
+    part = together(job, rows, task)
+    time.sleep(0.5)
+    return part
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from pmb_hf.corpus import load_corpus
+from pmb_hf.dataset_rows import rows
+from pmb_hf.parquet_sets import Source
+from pmb_hf.processes import on_processes
+from pmb_hf.streaming import prepare
+from test_shared_pieces import slow
+if __name__ == "__main__":
+    job = prepare(Source(sys.argv[1], {}), rows(load_corpus(), "retrieval"), rules="spec")[1]
+    with on_processes(2, job, slow, [(n, sys.argv[2]) for n in range(500)]) as parts:
+        list(parts)
+"""
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_an_interrupt_ends_all(made: Job, tmp_path: Path, times: int) -> None:
+    at_work = tmp_path / "at-work"
+    at_work.mkdir()
+    script = tmp_path / "script.py"
+    script.write_text(PROGRAM)
+    with subprocess.Popen(
+        [sys.executable, script, made.source.path, at_work],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        for _look in range(6000):
+            if len(names := list(at_work.iterdir())) == 2:
+                break
+            time.sleep(0.01)
+        for _ in range(times):
+            os.killpg(process.pid, signal.SIGINT)
+            time.sleep(0.05)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode not in (0, None)
+    assert b"KeyboardInterrupt" in said
+    assert not any(is_running(int(name.name)) for name in names)
 
 
 def tasks(folder: Path, count: int) -> list[Task]:
