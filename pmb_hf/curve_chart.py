@@ -174,5 +174,5 @@ def _converter() -> Any:
         return importlib.import_module("vl_convert")
     except ImportError as error:
         raise MissingDependencyError(
-            f"a picture needs vl-convert-python: {PIP_LINE}; without -o the table is printed"
+            f"a picture needs vl-convert-python: {PIP_LINE}; without a picture the table is printed"
         ) from error

@@ -10,7 +10,7 @@ from typing import Any
 import corpora
 import pyarrow.parquet as pq
 import pytest
-from cli_kit import good, pmb
+from cli_kit import good, pmb, program
 from test_scale import Here, no_engine
 
 from pmb_hf.corpus import load_corpus
@@ -235,6 +235,18 @@ def test_command(tmp_path: Path) -> None:
     reports = [row["report"] for row in seen.json["jobs"]]
     compared = good("compare", *reports, "--json").json
     assert json.dumps(compared)
+
+
+def test_results_are_compared_and_exported(tmp_path: Path) -> None:
+    (tmp_path / "sweep.toml").write_text(
+        'parts = ["sessions"]\n[[providers]]\nname = "bm25"\n[[providers]]\nname = "fts5"\n'
+    )
+    assert program("sweep", "sweep.toml", "-o", "out", cwd=tmp_path).code == 0
+    compared = program("compare", "out/results", "--json", cwd=tmp_path)
+    assert compared.code == 0, compared.err
+    assert compared.out == program("compare", "out", "--json", cwd=tmp_path).out
+    exported = program("export", "out/results", "-o", "board", cwd=tmp_path)
+    assert (exported.code, "2 runs in board" in exported.err) == (0, True)
 
 
 def test_command_ends_with_3_if_a_run_failed_and_2_if_the_file_is_wrong(tmp_path: Path) -> None:

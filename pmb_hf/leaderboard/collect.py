@@ -77,7 +77,7 @@ def files(paths: Sequence[str | Path]) -> list[Path]:
     for given in map(Path, paths):
         if given.is_dir():
             made = any((given / name).is_file() for name in _WITH_REPORTS)
-            inner = given / "reports" if made else given
+            inner = given / "reports" if made else _of_results(given)
             names = sorted(inner.glob("*.json"))
             found |= dict.fromkeys(p for p in names if p.name not in NOT_REPORTS)
         elif given.exists():
@@ -85,6 +85,13 @@ def files(paths: Sequence[str | Path]) -> list[Path]:
         else:
             raise InputError(f"{given} does not exist; give report files, or directories of them")
     return list(found)
+
+
+def _of_results(given: Path) -> Path:
+    """Where the reports are: those of a sweep's results stand beside them."""
+    beside = given.parent
+    of_sweep = (given / "runs").is_dir() and (beside / "ledger.json").is_file()
+    return beside / "reports" if of_sweep else given
 
 
 def joined(reports: Iterable[Report]) -> list[Report]:
