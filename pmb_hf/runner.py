@@ -113,8 +113,9 @@ def run(
 
     Raises:
         InputError: If an argument is wrong, or a journal is in the way.
-        ProviderError: If the store can't be reset, seeded or shown, or what the
-            provider says of itself can't stand in a report.
+        ProviderError: If the store can't be reset, seeded or shown before anything was
+            measured (later the run stops early), or what the provider says of itself
+            can't stand in a report.
         OSError: If report or journal can't be written.
     """
     check_text("name", name or "")
@@ -175,10 +176,8 @@ class _Run:
                     self._single_turn()
                 if "sessions" in self.settings.parts and self.stopped is None:
                     self._sessions()
-            except OutOfTimeError as error:
-                if not self.log.records:
-                    raise ProviderError(f"{self.name}: nothing was measured: {error}") from error
-                self._stop(str(error))
+            except ProviderError as error:
+                self._give_up(error)
             report = self._report()
             if out is not None or self.on_evaluation is not None:
                 self._finish(report, out)
@@ -310,6 +309,15 @@ class _Run:
             sessions = record.turn_index is not None
             part = "sessions" if sessions else "retrieval"
             self.progress(Progress(part, self.log.done(sessions=sessions), total, record))
+
+    def _give_up(self, error: ProviderError) -> None:
+        """Stop with what there is: the store can't be filled again, or the time is up."""
+        if self.log.records:
+            self._stop(str(error))
+        elif isinstance(error, OutOfTimeError):
+            raise ProviderError(f"{self.name}: nothing was measured: {error}") from error
+        else:
+            raise error
 
     def _stop(self, why: str) -> None:
         self.stopped = why

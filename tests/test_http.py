@@ -12,14 +12,16 @@ import pytest
 from servers import Standin, standin
 
 from pmb_hf.corpus import load_corpus
-from pmb_hf.errors import InputError, NotReadyError, ProviderError
+from pmb_hf.errors import InputError, NotReadyError, ProviderError, RunStoppedWarning
 from pmb_hf.measured import Record
+from pmb_hf.memories import memory_row
 from pmb_hf.providers import protocol
 from pmb_hf.providers.controls import EverythingProvider
 from pmb_hf.providers.fts5 import Fts5Provider
 from pmb_hf.providers.http import HttpProvider
 from pmb_hf.providers.http_config import HttpConfig
 from pmb_hf.providers.http_errors import (
+    AnswerError,
     BrokenConnectionError,
     HttpStatusError,
     LeftoverError,
@@ -325,13 +327,14 @@ def test_a_store_may_hide_what_is_superseded() -> None:
 
 def test_a_leftover_store_is_refused() -> None:
     with standin(resets=False) as service:
-        # The first run finds it empty, the sessions find what it left.
+        # The first run finds it empty, the sessions find what it left: the cases stand.
+        with pytest.warns(RunStoppedWarning, match="not empty before it is filled"):
+            report = run(service.url, "native", ready_timeout_s=0.3)
+        assert (len(report.cases), len(report.turns)) == (77, 0)
+        assert "DELETE /reset" in report.provenance["stopped"]
         with pytest.raises(LeftoverError, match="not empty before it is filled") as caught:
-            run(service.url, "native", ready_timeout_s=0.3)
-        assert caught.value.status == "not_empty"
-        assert "DELETE /reset" in str(caught.value)
-        with pytest.raises(LeftoverError):
             run(service.url, "native", ready_timeout_s=0.3, parts=["retrieval"])
+        assert caught.value.status == "not_empty"
         # In a namespace of its own a run has an empty store.
         report = run(service.url, "native", namespace="fresh-", parts=["retrieval"])
         assert {record.status for record in report.records} == {"ok"}
@@ -343,6 +346,47 @@ def test_a_store_that_cannot_search_while_empty_is_no_leftover() -> None:
         provider = connect(service.url)
         provider.check_empty(rows=ROWS, timeout_s=1)
         assert service.searches == 3
+        provider.close()
+
+
+def native_rows() -> list[AddRow]:
+    return [memory_row(belief, user_id=belief.user_id) for belief in load_corpus("native").beliefs]
+
+
+HTML: tuple[int, dict[str, str], str] = (200, {"content-type": "text/html"}, "<p>starting</p>")
+
+
+def test_a_bad_answer_to_a_canary_or_readiness_search_is_asked_again() -> None:
+    plain = run("fts5", "native")
+    with standin() as service:
+        provider = connect(service.url)
+        provider.check_empty(rows=native_rows(), timeout_s=1)
+        canary, service.searches = service.searches, 0
+        provider.close()
+        # The canary's first searches, then those for the last belief of the seed.
+        service.traits.fail = {1: HTML, 2: (200, {}, "{}"), 3: (200, {}, '{"results": 7}')}
+        service.traits.fail |= dict.fromkeys(range(canary + 4, canary + 7), HTML)
+        report = run(service.url, "native", ready_timeout_s=5)
+    assert timeless(report) == timeless(plain)
+    assert report.provenance["stopped"] is None
+    assert report.ingestion is not None
+    assert report.ingestion.visible_ms is not None
+    assert report.ingestion.visible_ms > 20
+
+
+def test_a_store_that_never_gives_a_usable_answer_is_named() -> None:
+    with standin() as service:
+        service.traits.fail = dict.fromkeys(range(1, 500), HTML)
+        with pytest.raises(AnswerError, match="POST /search: answered 200, but") as canary:
+            run(service.url, "native", ready_timeout_s=0.2)
+        assert canary.value.status == "bad_answer"
+        provider = connect(service.url)
+        provider.add(**ROWS[0])
+        with pytest.raises(NotReadyError, match=r"within 0\.2 s.*last search failed: POST"):
+            provider.wait_ready(belief_id="b-kiln", user_id="ana", timeout_s=0.2)
+        service.traits.fail = dict.fromkeys(range(1, 500), (401, {}, "who are you?"))
+        with pytest.raises(HttpStatusError, match="401"):
+            provider.wait_ready(belief_id="b-kiln", user_id="ana", timeout_s=5)
         provider.close()
 
 

@@ -385,6 +385,28 @@ def test_a_store_that_never_shows_ends_the_run() -> None:
         run(NeverReady())
 
 
+def test_a_store_that_can_not_be_seeded_again_stops_the_run_with_what_it_has(
+    tmp_path: Path,
+) -> None:
+    class FailsTwice(Fts5Provider):
+        resets = 0
+
+        def reset(self) -> None:
+            self.resets += 1
+            if self.resets == 2:
+                raise OSError("disk full")
+            super().reset()
+
+    out = tmp_path / "report.json"
+    with pytest.warns(RunStoppedWarning, match="reset failed: OSError: disk full"):
+        report = run(FailsTwice(), out=out, name="two")
+    assert (len(report.cases), len(report.turns)) == (77, 0)
+    assert read_report(out).provenance["stopped"] == "reset failed: OSError: disk full"
+    whole = run(FailsTwice(), out=out, name="two", resume=True)
+    assert (len(whole.cases), len(whole.turns)) == (77, 12)
+    assert whole.provenance["stopped"] is None
+
+
 SLOW = """
 import sys, time
 from pmb_hf.providers.fts5 import Fts5Provider

@@ -485,6 +485,22 @@ def test_agentmemory_replaces_what_is_alike_and_a_reset_takes_that_too() -> None
         assert service.memories == {}  # type: ignore[attr-defined]
 
 
+def test_a_bad_answer_while_waiting_is_asked_again_until_the_time_is_up() -> None:
+    with standins.AgentMemory().serve() as service:
+        provider = make("agentmemory", service.url)
+        add(provider, "b-1", "gulls fly")
+        service.fail["POST /agentmemory/search"] = (200, "text/html", "<p>starting")
+        asked = len(service.calls)
+        with pytest.raises(NotReadyError, match=r"within 0\.1 s.*last search failed:.*no JSON"):
+            provider.wait_ready(belief_id="b-1", user_id="Ana", timeout_s=0.1)
+        assert len(service.calls) > asked + 1
+        service.fail["POST /agentmemory/search"] = (401, "text/plain", "who are you?")
+        with pytest.raises(ProviderError, match="401"):
+            provider.wait_ready(belief_id="b-1", user_id="Ana", timeout_s=5)
+        service.fail.clear()
+        provider.wait_ready(belief_id="b-1", user_id="Ana", timeout_s=5)
+
+
 def test_agentmemory_says_why_nothing_was_stored() -> None:
     with standins.AgentMemory().serve() as service:
         refused = json.dumps({"success": False, "error": "content is required"})

@@ -15,15 +15,7 @@ from ..errors import InputError, NotReadyError
 from . import http_wire as wire
 from .http_calls import Answer, Call
 from .http_config import HttpConfig
-from .http_errors import (
-    AnswerError,
-    HttpFailure,
-    HttpStatusError,
-    LeftoverError,
-    RedirectError,
-    TooLargeError,
-    UnsupportedError,
-)
+from .http_errors import HttpFailure, HttpStatusError, LeftoverError, UnsupportedError
 from .http_memories import Found, Written, merge
 from .http_ready import has_arrived, probes, queries_for, scopes_of
 from .http_secrets import Secrets
@@ -36,7 +28,6 @@ EMPTY_GRACE_S = 5.0
 """How long a store may take to be empty after a reset, in seconds."""
 
 _POLL_S, _POLL_TOP_S = 0.02, 0.5
-_HOPELESS = (AnswerError, TooLargeError, RedirectError)
 
 
 class HttpProvider:
@@ -102,31 +93,39 @@ class HttpProvider:
         """Make sure that the users of ``rows``, about to be written, have nothing yet.
 
         A search that the service answers with an error tells nothing: some
-        can't search an empty store.
+        can't search an empty store. Any other failure is looked at again, as long
+        as a store may take to be empty.
 
         Raises:
             LeftoverError: A search still finds something.
+            HttpFailure: No search came to an answer.
         """
         until = time.monotonic() + min(timeout_s, EMPTY_GRACE_S)
         for row in probes(rows):
             pause = _POLL_S
-            while found := self._leftover(row):
+            while (fault := self._leftover(row)) is not None:
                 if time.monotonic() + pause > until:
-                    first = self._service.shown(found[0].id or found[0].text or "nameless")
-                    raise LeftoverError(
-                        f"the store of user {row['user_id']!r} is not empty before it is filled: "
-                        f"POST /search finds {len(found)}, the first is {first!r}. Leftovers spoil "
-                        "every figure: mend DELETE /reset, empty the store by hand, or use "
-                        "another --namespace"
-                    )
+                    raise fault
                 time.sleep(pause)
                 pause = min(2 * pause, _POLL_TOP_S)
 
-    def _leftover(self, row: AddRow) -> list[Hit]:
+    def _leftover(self, row: AddRow) -> HttpFailure | None:
+        """What speaks against an empty store."""
         try:
-            return self._probe(queries_for(row)[0], row, self._config.timeout)
+            found = self._probe(queries_for(row)[0], row, self._config.timeout)
         except HttpStatusError:
-            return []
+            return None
+        except HttpFailure as failure:
+            return failure
+        if not found:
+            return None
+        first = self._service.shown(found[0].id or found[0].text or "nameless")
+        return LeftoverError(
+            f"the store of user {row['user_id']!r} is not empty before it is filled: "
+            f"POST /search finds {len(found)}, the first is {first!r}. Leftovers spoil "
+            "every figure: mend DELETE /reset, empty the store by hand, or use "
+            "another --namespace"
+        )
 
     def add(
         self,
@@ -201,12 +200,14 @@ class HttpProvider:
     def wait_ready(self, *, belief_id: str, user_id: str, timeout_s: float) -> None:
         """Wait until a search finds what was last written under this id, as it is now.
 
-        ``POST /wait`` is asked first; if it says yes, that will do. The option
-        ``ready_timeout`` comes before ``timeout_s``.
+        ``POST /wait`` is asked first; if it says yes, that will do. A search
+        without a usable answer has not found it yet. The option ``ready_timeout``
+        comes before ``timeout_s``.
 
         Raises:
-            NotReadyError: It did not show in time.
-            HttpFailure: A search failed in a way that waiting does not mend.
+            NotReadyError: It did not show in time; says how the last search failed,
+                if it did.
+            HttpStatusError: The service refuses to search.
         """
         own = self._config.ready_timeout
         seconds = timeout_s if own is None else own
@@ -251,9 +252,9 @@ class HttpProvider:
                 hits = self._probe(queries[turn % len(queries)], row, left)
                 if has_arrived(hits, row, before):
                     return
+                last = ""
             except HttpFailure as failure:
-                refused = isinstance(failure, HttpStatusError) and not failure.passing
-                if refused or isinstance(failure, _HOPELESS):
+                if isinstance(failure, HttpStatusError) and not failure.passing:
                     raise
                 last = f" The last search failed: {failure}"
             turn += 1

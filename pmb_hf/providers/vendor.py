@@ -165,15 +165,25 @@ class VendorStore(ABC):
         """Return once the system finds the memory by its own text.
 
         Raises:
-            NotReadyError: It did not show within ``timeout_s`` seconds.
+            NotReadyError: It did not show within ``timeout_s`` seconds; says how the
+                last search failed, if it did.
+            ProviderError: A search failed in a way that waiting does not mend.
         """
         memory = require(self._book, user_id, belief_id)
-        until, pause = monotonic() + timeout_s, _PAUSE_S
-        while not self._shows(memory):
+        until, pause, last = monotonic() + timeout_s, _PAUSE_S, ""
+        while True:
+            try:
+                if self._shows(memory):
+                    return
+                last = ""
+            except ProviderError as error:
+                if not self._may_pass(error):
+                    raise
+                last = f" The last search failed: {error}"
             if monotonic() + pause > until:
                 raise NotReadyError(
                     f"memory {belief_id!r} of user {user_id!r} was written, but a search for its "
-                    f"own text did not show it within {timeout_s:g} s."
+                    f"own text did not show it within {timeout_s:g} s.{last}"
                 )
             sleep(pause)
             pause = min(2 * pause, _PAUSE_TOP_S)
@@ -190,6 +200,10 @@ class VendorStore(ABC):
         with self._lock:
             found = list(self._find(memory.text, memory.user_id, asked, _LOOK))
         return any(hit.id == memory.belief_id and hit.text in (None, memory.text) for hit in found)
+
+    def _may_pass(self, error: ProviderError) -> bool:
+        """Whether the same search may go well in a moment."""
+        return False
 
     def _check_open(self) -> None:
         if self._closed:
