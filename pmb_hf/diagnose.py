@@ -1,7 +1,7 @@
 """What is wrong with an answer, belief by belief, and how often: standard library only.
 
 Wrong beliefs carry their kind (``records.NOISE_KINDS``), needed ones that are not
-where they should be carry the reason (:data:`LOST_KINDS`). What a report does not
+where they should be carry the reason (``records.LOST_KINDS``). What a report does not
 hold is not guessed: see :class:`Diagnosis`.
 """
 
@@ -14,29 +14,11 @@ from typing import Any, NamedTuple
 
 from .expectations import RetrievalKey, belonging, of_other_topics
 from .measured import Record
-from .records import NOISE_KINDS, OK, Expectation
+from .records import BELOW_RANK, LOST_KINDS, NOISE_KINDS, Expectation
 from .report import Evaluation, Judged
 from .schema import Corpus
+from .scoring import lost_beliefs
 from .states import moments
-
-ERROR, NOT_ASKED, CUT_OFF, PINNED_TIER, NOT_RETURNED, BELOW_RANK, NOT_IN_TIER = LOST_KINDS = (
-    "error",
-    "not_asked",
-    "cut_off",
-    "pinned_tier",
-    "not_returned",
-    "below_rank",
-    "not_in_tier",
-)
-"""Why a needed belief is not where it should be.
-
-``error``: the case got no answer. ``not_asked``: the query is blank or the budget
-has no room. ``cut_off``: it was returned, but beyond the limit or the budget.
-``pinned_tier``: the context shows it, but among the pinned facts. ``not_returned``:
-it was not among the results. ``below_rank``: it is in the relevant tier, but not
-among its first R, where R is how many beliefs the case needs; recall counts it,
-R-precision does not. ``not_in_tier``: it is missing, and why is not known.
-"""
 
 MISSING_KINDS = tuple(kind for kind in LOST_KINDS if kind != BELOW_RANK)
 """The reasons of beliefs that recall counts as missing."""
@@ -77,7 +59,7 @@ class Wrong(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """A needed belief that is not where it should be; ``why`` is one of ``LOST_KINDS``."""
+    """A needed belief that is not where it should be; ``why`` is one of ``records.LOST_KINDS``."""
 
     belief_id: str
     why: str
@@ -232,7 +214,7 @@ def diagnose(judged: Judged, sources: Origins | None = None) -> Diagnosis:
         turn_index=record.turn_index,
         category=record.category,
         wrong=tuple(wrong(b) for b in tier if is_wrong(expected, b)),
-        lost=tuple(_lost(record, expected, places, ranks)),
+        lost=tuple(_lost(judged, places, ranks)),
         kept_out=kept_out,
         results_known=record.results is not None,
     )
@@ -252,30 +234,14 @@ def _ranks(record: Record) -> dict[str, tuple[int | None, float | None]]:
 
 
 def _lost(
-    record: Record,
-    expected: Expectation,
+    judged: Judged,
     places: Mapping[str, int],
     ranks: Mapping[str, tuple[int | None, float | None]],
 ) -> Iterator[Lost]:
-    wanted = expected.needed
-    for belief in wanted:
-        place, (rank, score) = places.get(belief), ranks.get(belief, (None, None))
-        if place is None:
-            yield Lost(belief, _why(record, belief, returned=rank is not None), None, rank, score)
-        elif place > len(wanted):
-            yield Lost(belief, BELOW_RANK, place, rank, score)
-
-
-def _why(record: Record, belief: str, *, returned: bool) -> str:
-    if record.status != OK:
-        return ERROR
-    if belief in (record.pinned or ()):
-        return PINNED_TIER
-    if record.results is None:
-        return NOT_IN_TIER
-    if returned:
-        return CUT_OFF
-    return NOT_ASKED if record.limit is None and not record.results else NOT_RETURNED
+    got = judged.record.retrieval()
+    for belief, why in lost_beliefs(judged.expected, got):
+        rank, score = ranks.get(belief, (None, None))
+        yield Lost(belief, why, places.get(belief), rank, score)
 
 
 def diagnoses(evaluation: Evaluation, corpus: Corpus | None = None) -> tuple[Diagnosis, ...]:

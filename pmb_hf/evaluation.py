@@ -25,7 +25,8 @@ def score(
         predictions: One mapping a case: ``case_id`` (sessions: and
             ``turn_index``), ``relevant_beliefs`` best first, and optionally
             ``pinned_facts``, ``open_questions``, ``persona_prelude``,
-            ``latency_ms``, ``status``.
+            ``latency_ms``, ``status``, ``error``, and ``returned_beliefs`` with
+            ``limit``, which tell why a needed belief is missing.
         references: Rows of the dataset's ``retrieval`` or ``sessions`` config.
         rules: A rule set or its name.
         on_missing: ``"error"``, or ``"miss"`` to score a case without a

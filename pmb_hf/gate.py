@@ -27,7 +27,7 @@ from .limits import (
     parse_limit,
 )
 from .measures import Measure
-from .records import OK, OTHER_USER, UNKNOWN, CaseScore
+from .records import OK, OTHER_USER, PINNED, UNKNOWN, CaseScore
 from .report import Evaluation, Judged
 from .summary import round_half_up
 from .tables.text import listed
@@ -170,6 +170,13 @@ def _evidence(measure: Measure, judged: Judged) -> tuple[str, ...]:
         kind = name.removeprefix("noise_")
         label = measure.label.removeprefix("noise: ")
         return _named(label, [w.belief_id for w in found.wrong if w.kind == kind])
+    if name.startswith("lost_"):
+        why = name.removeprefix("lost_")
+        label = measure.label.removeprefix("lost: ")
+        return _named(label, [item.belief_id for item in found.lost if item.why == why])
+    if name == "pinned_dropped":
+        kept = [w.belief_id for w in found.kept_out or () if w.kind == PINNED]
+        return _named("pinned already", kept)
     return ()
 
 
@@ -302,6 +309,8 @@ def case_value(measure: Measure, score: CaseScore) -> float | None:
         return _FIELDS[name](score)
     if name.startswith("noise_"):
         return float(score.noise.count(name.removeprefix("noise_")))
+    if name.startswith("lost_"):
+        return float(score.lost.count(name.removeprefix("lost_")))
     if name.startswith("passed_"):
         return float(score.passed) if score.pass_kind == name.removeprefix("passed_") else None
     if name.endswith("latency_ms"):

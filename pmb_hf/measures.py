@@ -50,6 +50,10 @@ def _noise(kind: str, label: str, definition: str) -> Measure:
     return _count(f"noise_{kind}", f"noise: {label}", definition, "lower")
 
 
+def _lost(kind: str, label: str, definition: str) -> Measure:
+    return _count(f"lost_{kind}", f"lost: {label}", definition, "lower")
+
+
 def _latency(name: str, label: str, definition: str) -> Measure:
     null = "no search call was timed"
     return Measure(name, label, "ms", 0.0, None, "lower", "n_latency", null, definition, PMB)
@@ -168,8 +172,31 @@ _TABLE = (
     _noise("drift", "drift", "Wrong beliefs of earlier turns of other topics."),
     _noise("unrelated", "unrelated", "Live beliefs in scope that the query does not need."),
     _noise("unknown", "unknown id", "Ids that the corpus does not hold."),
+    _lost("error", "error", "Needed beliefs of cases that got no answer."),
+    _lost("not_asked", "not asked", "Needed beliefs of cases that left nothing to ask."),
+    _lost("cut_off", "cut off", "Needed, and returned, but beyond the limit or the budget."),
+    _lost("pinned_tier", "pinned tier", "Needed, and shown, but among the pinned facts."),
+    _lost("not_returned", "not returned", "Needed, and not among the results."),
+    _lost(
+        "below_rank",
+        "below rank R",
+        "Needed, and in the relevant tier, but not among its first R, where R is how many are "
+        "needed; recall counts them, R-precision does not.",
+    ),
+    _lost(
+        "not_in_tier",
+        "reason unknown",
+        "Needed, and not in the relevant tier; raw results are not known, so neither is why.",
+    ),
     _count("leaks", "leaks", "Returned beliefs of another user, whatever a case asserts.", "lower"),
     _count("unknown_ids", "unknown ids", "Returned ids that the corpus does not hold.", "lower"),
+    _count(
+        "pinned_dropped",
+        "pinned, dropped",
+        "Results that the context shows among the pinned facts anyway; they are dropped from the "
+        "relevant tier and count in no rate.",
+        "lower",
+    ),
     _count("returned", "returned", "Distinct beliefs in the relevant tier, summed over cases."),
     _count("duplicates", "duplicates", "Repeated ids; each counts once in every rate.", "lower"),
     _count("over_limit", "over limit", "Results beyond the number asked for.", "lower"),

@@ -36,6 +36,26 @@ NOISE_KINDS = (
 not need; ``unknown`` is an id that the corpus does not hold.
 """
 
+FAILED, NOT_ASKED, CUT_OFF, PINNED_TIER, NOT_RETURNED, BELOW_RANK, NOT_IN_TIER = LOST_KINDS = (
+    "error",
+    "not_asked",
+    "cut_off",
+    "pinned_tier",
+    "not_returned",
+    "below_rank",
+    "not_in_tier",
+)
+"""Why a needed belief is not where it should be.
+
+``error``: the case got no answer. ``not_asked``: the query is blank or the budget
+has no room. ``cut_off``: it was returned, but beyond the limit or the budget.
+``pinned_tier``: the context shows it, but among the pinned facts. ``not_returned``:
+it was not among the results. ``below_rank``: it is in the relevant tier, but not
+among its first R, where R is how many beliefs the case needs; recall counts it,
+R-precision does not. ``not_in_tier``: it is missing, and why is not known.
+"""
+
+PINNED = "pinned"
 OTHER_USER = "other_user"
 UNKNOWN = "unknown"
 
@@ -137,6 +157,7 @@ class Expectation:
         retired: Beliefs that one of the gold has replaced in an earlier turn.
         eligible: How many beliefs could rightly stand in the relevant tier.
         gold: The beliefs that the relevant tier must hold.
+        needed: The same in the order in which the case names them.
         required: What ``mustInclude`` asks of the relevant and pinned tiers together.
         forbidden: What ``mustExclude`` bans from either tier.
         pinned_gold: The beliefs that the pinned tier must hold.
@@ -175,6 +196,7 @@ class Expectation:
     retired: tuple[str, ...] = ()
     eligible: int | None = None
     gold: frozenset[str] = field(init=False)
+    needed: tuple[str, ...] = field(init=False)
     required: tuple[str, ...] = field(init=False)
     forbidden: tuple[str, ...] = field(init=False)
     pinned_gold: frozenset[str] = field(init=False)
@@ -198,6 +220,7 @@ class Expectation:
         prelude = (self.prelude_non_empty, self.prelude_is_null, self.prelude_contains)
         derived: dict[str, object] = {
             "gold": frozenset((*self.relevant_must_include, *only)),
+            "needed": tuple(dict.fromkeys((*self.relevant_must_include, *only))),
             "required": tuple(required),
             "forbidden": tuple(forbidden),
             "pinned_gold": frozenset(self.pinned_must_include),
@@ -220,11 +243,6 @@ class Expectation:
         if self.relevant_only is not None:
             return frozenset()
         return self.kinds.own - {*self.relevant_must_exclude}
-
-    @property
-    def needed(self) -> tuple[str, ...]:
-        """The gold in the order in which the case names it."""
-        return tuple(dict.fromkeys((*self.relevant_must_include, *(self.relevant_only or ()))))
 
     @property
     def must_be_empty(self) -> bool:
@@ -266,7 +284,8 @@ class CaseScore(NamedTuple):
     """The measures of one case. See ``measures.py`` for definitions and ranges.
 
     ``noise`` holds the kind of every wrong belief in the relevant tier,
-    ``dropped`` the kind of every id that was returned but did not reach it.
+    ``dropped`` the kind of every id that was returned but did not reach it,
+    ``lost`` the reason for every needed belief that is not where it should be.
     """
 
     case_id: str
@@ -289,6 +308,7 @@ class CaseScore(NamedTuple):
     mutated: bool | None
     noise: tuple[str, ...]
     dropped: tuple[str, ...]
+    lost: tuple[str, ...]
     returned: int
     duplicates: int
     over_limit: int
@@ -304,3 +324,8 @@ class CaseScore(NamedTuple):
     def unknown_ids(self) -> int:
         """Returned ids that the corpus does not hold."""
         return self.noise.count(UNKNOWN) + self.dropped.count(UNKNOWN)
+
+    @property
+    def pinned_dropped(self) -> int:
+        """Returned ids that the context shows among the pinned facts anyway."""
+        return self.dropped.count(PINNED)

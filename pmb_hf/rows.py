@@ -7,6 +7,7 @@ a prediction row is ``{case_id, relevant_beliefs, …}``. Rows are joined by
 
 from __future__ import annotations
 
+import difflib
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -155,7 +156,16 @@ def retrieval_from_row(row: Mapping[str, Any]) -> Retrieval:
         latency_ms=None if latency is None else float(latency),
         status=_status(row, where),
         error=_typed(row, "error", str, where, "a string"),
+        raw=_optional_ids(row, "returned_beliefs", where),
+        limit=_limit(row, where),
     )
+
+
+def _limit(row: Mapping[str, Any], where: str) -> int | None:
+    limit = row.get("limit")
+    if limit is None or (isinstance(limit, int) and not isinstance(limit, bool) and limit >= 0):
+        return limit
+    raise RowError(f"{where}: 'limit' must be a whole number >= 0 or null, not {limit!r}")
 
 
 def _status(row: Mapping[str, Any], where: str) -> str:
@@ -188,7 +198,8 @@ def join(
     extra = [key for key in given if key not in wanted]
     if extra:
         names = _some([_name(key, "prediction") for key in extra])
-        raise RowError(f"no reference for {names}", row=given[extra[0]])
+        said = f"no reference for {names}{meant(extra[0], wanted)}"
+        raise RowError(said, row=given[extra[0]])
     missing = [_name(key, "case") for key in wanted if key not in given]
     if missing and on_missing == "error":
         raise MissingError(_some(missing))
@@ -306,6 +317,19 @@ def _pass_kind(row: Mapping[str, Any], where: str, *, active: bool) -> str:
 def _some(names: Sequence[str]) -> str:
     shown = ", ".join(names[:5])
     return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
+
+
+def meant(key: Key, known: Iterable[Key]) -> str:
+    """What an unknown case may be meant to be, to be put behind an error; "" if nothing is near."""
+    turns: dict[str, list[int | None]] = {}
+    for case_id, turn in known:
+        turns.setdefault(case_id, []).append(turn)
+    if key[0] not in turns:
+        near = difflib.get_close_matches(key[0], turns, n=1)
+        return f"; did you mean {near[0]!r}?" if near else ""
+    if None in turns[key[0]]:
+        return "; it has no turns, so leave out turn_index"
+    return f"; it has the turns {', '.join(map(str, turns[key[0]]))}"
 
 
 def near_misses(

@@ -10,7 +10,14 @@ from __future__ import annotations
 from .assertions import failures
 from .records import (
     ACTIVE,
+    BELOW_RANK,
+    CUT_OFF,
+    FAILED,
+    NOT_ASKED,
+    NOT_IN_TIER,
+    NOT_RETURNED,
     OK,
+    PINNED_TIER,
     STRUCTURAL,
     TRIVIALLY_EMPTY,
     CaseScore,
@@ -26,6 +33,7 @@ __all__ = [
     "Retrieval",
     "Rules",
     "failures",
+    "lost_beliefs",
     "precision_recall",
     "score_case",
     "score_turn",
@@ -73,9 +81,12 @@ def score_case(expected: Expectation, got: Retrieval, rules: Rules) -> CaseScore
     noise = wrong if exact is not None else wrong - expected.harmless
     hits = returned - len(wrong) if status == OK else 0
     precision, recall = _precision_recall(expected, got, hits, returned, rules)
+    lost: tuple[str, ...] = ()
     rank = hit_at_1 = r_precision = coverage = question_precision = question_recall = None
     if gold:
         rank, hit_at_1, r_precision = _ranking(gold, ids, returned) if hits else (None, 0.0, 0.0)
+        if r_precision != 1.0:  # else all that is needed stands at the top
+            lost = _lost(expected, got, hits, r_precision)
     if exact is not None and wrong:
         passed = False
     elif exact is None or expected.tests_context or status != OK:
@@ -106,6 +117,7 @@ def score_case(expected: Expectation, got: Retrieval, rules: Rules) -> CaseScore
         None if turn_index is None else _mutated(expected, got),
         tuple(map(expected.kinds.__getitem__, noise)) if noise else (),
         () if raw is None else _dropped(expected, ids, raw),
+        lost,
         returned,
         len(ids) - returned if raw is None else len(raw) - len(set(raw)),
         0 if limit is None else max(0, len(ids if raw is None else raw) - limit),
@@ -124,6 +136,49 @@ def score_turn(expected: Expectation, got: Retrieval, rules: Rules) -> CaseScore
     if expected.turn_index is None:
         raise RowError(f"case {expected.case_id!r} is no session turn: it has no turn_index")
     return score_case(expected, got, rules)
+
+
+def lost_beliefs(expected: Expectation, got: Retrieval) -> list[tuple[str, str]]:
+    """The needed beliefs that are not where they should be, and why: one of ``LOST_KINDS``.
+
+    In the order in which the case names them. What an answer does not tell, such
+    as raw results, is not guessed: then the reason is ``not_in_tier``. How many
+    there are of each reason is ``CaseScore.lost``.
+    """
+    shown = tuple(dict.fromkeys(got.relevant)) if got.status == OK else ()
+    top = shown[: len(expected.needed)]
+    return [
+        (belief, BELOW_RANK if belief in shown else _why_missing(got, belief))
+        for belief in expected.needed
+        if belief not in top
+    ]
+
+
+def _lost(
+    expected: Expectation, got: Retrieval, hits: int, r_precision: float | None
+) -> tuple[str, ...]:
+    """The reasons of :func:`lost_beliefs`, from what is known already: what R-precision lacks."""
+    size = len(expected.needed)
+    lost = (BELOW_RANK,) * (hits - round((r_precision or 0.0) * size))
+    if hits == size:
+        return lost
+    if not hits and got.raw is None and expected.gold.isdisjoint(got.pinned or ()):
+        return (NOT_IN_TIER if got.status == OK else FAILED,) * size
+    shown = got.relevant if got.status == OK else ()
+    return lost + tuple([_why_missing(got, b) for b in expected.needed if b not in shown])
+
+
+def _why_missing(got: Retrieval, belief: str) -> str:
+    if got.status != OK:
+        return FAILED
+    if got.pinned is not None and belief in got.pinned:
+        return PINNED_TIER
+    if got.raw is None:
+        return NOT_IN_TIER
+    if belief in got.raw:
+        return CUT_OFF
+    was_asked = got.raw or got.limit is not None or got.latency_ms is not None
+    return NOT_RETURNED if was_asked else NOT_ASKED
 
 
 def _precision_recall(

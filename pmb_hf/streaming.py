@@ -25,7 +25,7 @@ RUN_COLUMNS = ("run_id", "run")
 
 _COLUMNS = (
     *("case_id", "turn_index", "relevant_beliefs", "pinned_facts", "open_questions"),
-    *("persona_prelude", "latency_ms", "status", "error"),
+    *("persona_prelude", "latency_ms", "status", "error", "returned_beliefs", "limit"),
 )
 
 

@@ -14,7 +14,16 @@ from fractions import Fraction
 from itertools import accumulate, chain, compress
 from typing import Any
 
-from .records import NOISE_KINDS, OK, OTHER_USER, PASS_KINDS, UNKNOWN, CaseScore
+from .records import (
+    LOST_KINDS,
+    NOISE_KINDS,
+    OK,
+    OTHER_USER,
+    PASS_KINDS,
+    PINNED,
+    UNKNOWN,
+    CaseScore,
+)
 
 Summary = dict[str, float | int | None]
 """Summary name to value; the names are those of ``measures.MEASURES``."""
@@ -42,6 +51,7 @@ _COVERED = ("limit_covers_eligible", "n_limit_covers_eligible")
 _LOOSE = 4096
 _PASSED = {f"passed_{kind}": kind for kind in PASS_KINDS}
 _NOISE = {f"noise_{kind}": kind for kind in NOISE_KINDS}
+_LOST = {f"lost_{kind}": kind for kind in LOST_KINDS}
 _COUNTS = dict.fromkeys(
     ("cases", "passed", "active_cases", "errors", *_PASSED, *_SUMMED, *_COVERED), 0
 )
@@ -99,6 +109,7 @@ class Tally:
         self._counts = _COUNTS.copy()
         self._noise: Counter[str] = Counter()
         self._dropped: Counter[str] = Counter()
+        self._lost: Counter[str] = Counter()
         self._values = {field: _Values() for field in _FIELDS}
         self._latencies = _Values()
 
@@ -124,6 +135,8 @@ class Tally:
         self._noise.update(chain.from_iterable(of["noise"]))
         if any(of["dropped"]):
             self._dropped.update(chain.from_iterable(of["dropped"]))
+        if any(of["lost"]):
+            self._lost.update(chain.from_iterable(of["lost"]))
         for name in _SUMMED:
             counts[name] += sum(of[name])
         covered = of["limit_covers_eligible"]
@@ -139,6 +152,7 @@ class Tally:
             self._counts[name] += count
         self._noise.update(other._noise)
         self._dropped.update(other._dropped)
+        self._lost.update(other._lost)
         for field, values in self._values.items():
             values.merge(other._values[field])
         self._latencies.merge(other._latencies)
@@ -159,8 +173,10 @@ class Tally:
             values = self._values[field]
             out[mean], out[n] = values.mean(), values.n
         out |= {name: noise.get(kind, 0) for name, kind in _NOISE.items()}
+        out |= {name: self._lost.get(kind, 0) for name, kind in _LOST.items()}
         out["leaks"] = noise[OTHER_USER] + dropped[OTHER_USER]
         out["unknown_ids"] = noise[UNKNOWN] + dropped[UNKNOWN]
+        out["pinned_dropped"] = dropped[PINNED]
         out |= {name: counts[name] for name in (*_SUMMED, *_COVERED)}
         latencies = self._latencies
         return out | {

@@ -12,8 +12,6 @@ import pytest
 
 from pmb_hf.corpus import load_corpus
 from pmb_hf.diagnose import (
-    BELOW_RANK,
-    LOST_KINDS,
     MISSING_KINDS,
     Source,
     diagnose,
@@ -24,7 +22,7 @@ from pmb_hf.diagnose import (
     tally_by_category,
 )
 from pmb_hf.measured import Record, Result
-from pmb_hf.records import NOISE_KINDS, Expectation, Kinds
+from pmb_hf.records import BELOW_RANK, LOST_KINDS, NOISE_KINDS, Expectation, Kinds
 from pmb_hf.report import Evaluation, Judged, Report, judge, merge
 from pmb_hf.report_reader import read_report
 from pmb_hf.rules import SPEC
@@ -146,6 +144,7 @@ def check_counts(evaluation: Evaluation, corpus: Any) -> None:
     found = diagnoses(evaluation, corpus)
     for row, j in zip(found, (*evaluation.cases, *evaluation.turns), strict=True):
         assert Counter(w.kind for w in row.wrong) == Counter(j.score.noise)
+        assert Counter(lost.why for lost in row.lost) == Counter(j.score.lost)
         missing = [lost for lost in row.lost if lost.why != BELOW_RANK]
         gold, shown = j.expected.gold, set(j.record.relevant)
         assert {lost.belief_id for lost in missing} == gold - shown
@@ -158,6 +157,8 @@ def check_counts(evaluation: Evaluation, corpus: Any) -> None:
     summaries = [s for s in (evaluation.retrieval, evaluation.session) if s is not None]
     for kind in NOISE_KINDS:
         assert whole.wrong[kind] == sum(int(s[f"noise_{kind}"] or 0) for s in summaries)
+    for kind in LOST_KINDS:
+        assert whole.lost[kind] == sum(int(s[f"lost_{kind}"] or 0) for s in summaries)
 
 
 @pytest.mark.parametrize("provider", ["bm25", "everything", "empty", "oracle"])

@@ -76,6 +76,10 @@ def test_limits_on_wrong_beliefs_name_those_that_they_count() -> None:
         "unknown_ids=0": ["  c-mooring: unknown ids: x"],
         "duplicates=0": ["  c-mooring: returned twice or more: x"],
         "drift=0": ["  s-refit turn 2 (0.5): drift: t-engine"],
+        "lost_not_returned=0": [
+            "  c-mooring: not returned: t-berth",
+            "  c-anchor: not returned: t-anchor",
+        ],
         "session.leaks=0": ["  s-refit turn 2: leaks: t-otto-berth"],
     }
     for found, lines in zip(check(limits, evaluated(answers)), limits.values(), strict=True):

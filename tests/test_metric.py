@@ -18,10 +18,14 @@ from hypothesis import strategies as st
 import pmb_hf
 from pmb_hf.corpus import load_corpus
 from pmb_hf.expectations import expectations
-from pmb_hf.records import NOISE_KINDS
+from pmb_hf.leaderboard.answers import answer_rows
+from pmb_hf.leaderboard.tables import result_rows
+from pmb_hf.records import LOST_KINDS, NOISE_KINDS
+from pmb_hf.report import Report, judge
 from pmb_hf.report_reader import read_report
 from pmb_hf.rows import expectation_from_row, expectation_to_row, retrieval_from_row
 from pmb_hf.rules import RULES
+from pmb_hf.runner import run
 
 METRIC = Path(__file__).resolve().parent.parent / "metric" / "precisionmembench"
 
@@ -175,7 +179,38 @@ def test_native_corpus_scores_alike(config: str, rules: str, load: Load) -> None
         assert case["passed"] == (not case["failures"])
     for kind in NOISE_KINDS:
         assert sum(c[f"noise_{kind}"] for c in cases) == scored[f"noise_{kind}"]
+    for kind in LOST_KINDS:
+        assert sum(c[f"lost_{kind}"] for c in cases) == scored[f"lost_{kind}"]
     assert json.loads(json.dumps(cases, allow_nan=False)) == cases
+
+
+@pytest.mark.parametrize("provider", ["bm25", "everything", "empty"])
+@pytest.mark.parametrize("config", ["retrieval", "sessions"])
+def test_the_rows_of_a_run_come_to_the_figures_of_its_report(
+    config: str, provider: str, load: Load
+) -> None:
+    corpus = load_corpus("native")
+    report = run(provider, corpus)
+    evaluation = judge(report, corpus)
+    turns = config == "sessions"
+    rows = [
+        row for row in result_rows_of(report, corpus) if (row["turn_index"] is not None) == turns
+    ]
+    if not turns:
+        rows = [{k: v for k, v in row.items() if k != "turn_index"} for row in rows]
+    result = load(config).compute(predictions=rows, references=references(corpus, config))
+    assert result == (evaluation.session if turns else evaluation.retrieval)
+    assert sum(result[f"lost_{kind}"] for kind in LOST_KINDS) > 0
+    assert result["lost_not_in_tier"] == 0
+
+
+def result_rows_of(report: Report, corpus: Any) -> Rows:
+    """The rows that an export publishes of a run."""
+    evaluations = {"spec": judge(report, corpus)}
+    answers = answer_rows("run", evaluations, corpus)
+    row = {"id": "run", "provider": report.provider, "corpus": "native"}
+    every = (*evaluations["spec"].cases, *evaluations["spec"].turns)
+    return result_rows(row, "spec", every, answers, texts=True)
 
 
 ANSWERS = st.fixed_dictionaries(
@@ -185,6 +220,8 @@ ANSWERS = st.fixed_dictionaries(
         "open_questions": st.none() | st.lists(st.sampled_from("wv"), max_size=2),
         "persona_prelude": st.none() | st.sampled_from(["", "brief", "LONG and brief"]),
         "latency_ms": st.none() | st.floats(0, 1e6) | st.integers(0, 10**6),
+        "returned_beliefs": st.none() | st.lists(st.sampled_from("abnxpé∅"), max_size=4),
+        "limit": st.none() | st.integers(0, 5),
         "status": st.sampled_from([None, "ok", "error", "timeout"]),
         "error": st.none() | st.text(st.characters(codec="utf-8"), max_size=5),
         "extra": st.integers(),

@@ -13,7 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scoring_kit import expectation, expectations, retrievals
 
-from pmb_hf.records import NOISE_KINDS, PASS_KINDS, UNKNOWN, Expectation, Retrieval, RowError
+from pmb_hf.records import (
+    NOISE_KINDS,
+    PASS_KINDS,
+    UNKNOWN,
+    CaseScore,
+    Expectation,
+    Retrieval,
+    RowError,
+)
 from pmb_hf.rows import (
     FLAG_FIELDS,
     KIND_COLUMNS,
@@ -50,7 +58,14 @@ def prediction(expected: Expectation, got: Retrieval) -> dict[str, Any]:
         "latency_ms": got.latency_ms,
         "status": got.status,
         "error": got.error,
+        "returned_beliefs": None if got.raw is None else [*got.raw],
+        "limit": got.limit,
     }
+
+
+def unordered(score: CaseScore) -> CaseScore:
+    lists = ("noise", "dropped")
+    return score._replace(**{name: tuple(sorted(getattr(score, name))) for name in lists})
 
 
 def read(row: Mapping[str, Any]) -> Expectation:
@@ -67,19 +82,17 @@ def test_a_reference_survives_the_round_trip(expected: Expectation) -> None:
 @given(expectations(), retrievals())
 def test_a_prediction_survives_the_round_trip(expected: Expectation, got: Retrieval) -> None:
     row = json.loads(json.dumps(prediction(expected, got), allow_nan=False))
-    assert retrieval_from_row(row) == got._replace(raw=None, limit=None, can_update=None)
+    assert retrieval_from_row(row) == got._replace(can_update=None)
 
 
 @given(expectations(), retrievals(), st.sampled_from([*RULES.values()]))
 def test_rows_score_as_values_do(expected: Expectation, got: Retrieval, rules: Any) -> None:
-    got = got._replace(raw=None, limit=None, can_update=None)
+    got = got._replace(can_update=None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         scores = score_rows([prediction(expected, got)], [expectation_to_row(expected)], rules)
     direct = score_case(expected, got, rules)
-    assert [s._replace(noise=tuple(sorted(s.noise))) for s in scores] == [
-        direct._replace(noise=tuple(sorted(direct.noise)))
-    ]
+    assert [unordered(score) for score in scores] == [unordered(direct)]
 
 
 @given(st.lists(st.tuples(expectations(), retrievals()), max_size=4), st.randoms())
@@ -177,6 +190,9 @@ def test_references_that_cannot_be_read(row: Any, message: str) -> None:
         (answer(relevant_beliefs={"a": 1}), "must be a list of ids"),
         (answer(pinned_facts=[1]), "prediction 'one': 'pinned_facts' holds 1"),
         (answer(open_questions="q"), "prediction 'one': 'open_questions' must be a list"),
+        (answer(limit=-1), "'limit' must be a whole number >= 0 or null, not -1"),
+        (answer(limit=True), "'limit' must be a whole number >= 0 or null, not True"),
+        (answer(returned_beliefs="a"), "'returned_beliefs' must be a list of ids, not 'a'"),
         (answer(persona_prelude=["a"]), "'persona_prelude' must be a string or null, not ['a']"),
         (answer(latency_ms="3"), "'latency_ms' must be a number >= 0 or null, not '3'"),
         (answer(latency_ms=-1), "must be a number >= 0 or null, not -1"),

@@ -21,6 +21,8 @@ from scoring_kit import (
 )
 
 from pmb_hf.records import (
+    BELOW_RANK,
+    LOST_KINDS,
     NOISE_KINDS,
     OK,
     PASS_KINDS,
@@ -33,7 +35,7 @@ from pmb_hf.records import (
     Rules,
 )
 from pmb_hf.rules import SPEC, UPSTREAM_2026_06
-from pmb_hf.scoring import failures, precision_recall, score_case, score_turn
+from pmb_hf.scoring import failures, lost_beliefs, precision_recall, score_case, score_turn
 
 RATES = (
     *("precision", "recall", "pinned_coverage", "question_precision", "question_recall"),
@@ -43,8 +45,9 @@ rules = st.sampled_from(ALL_RULES)
 
 
 def comparable(score: CaseScore) -> CaseScore:
-    """Noise has no order."""
-    return score._replace(noise=tuple(sorted(score.noise)), dropped=tuple(sorted(score.dropped)))
+    """Noise has no order, and neither has what is lost in the table."""
+    lists = ("noise", "dropped", "lost")
+    return score._replace(**{name: tuple(sorted(getattr(score, name))) for name in lists})
 
 
 @pytest.mark.parametrize("chosen", ALL_RULES, ids=lambda chosen: chosen.name)
@@ -62,8 +65,10 @@ def test_table(row: dict[str, Any], chosen: Rules) -> None:
 def test_the_table_asks_for_every_field() -> None:
     asked = {name for row in table("scoring_cases.json") for name in row["all"]}
     asked |= {name for row in table("scoring_cases.json") for name in row.get("spec", {})}
+    found = {kind for row in table("scoring_cases.json") for kind in row["all"].get("lost", ())}
+    assert found == set(LOST_KINDS)
     copied = {"case_id", "turn_index", "category"}
-    assert asked == set(CaseScore._fields) - copied | {"leaks", "unknown_ids"}
+    assert asked == set(CaseScore._fields) - copied | {"leaks", "unknown_ids", "pinned_dropped"}
 
 
 @given(expectations(), retrievals(), rules)
@@ -83,9 +88,27 @@ def test_ranges(expected: Expectation, got: Retrieval, chosen: Rules) -> None:
         assert value is None or 0 <= value <= 1, name
     assert score.pass_kind in PASS_KINDS
     assert {*score.noise, *score.dropped} <= {*NOISE_KINDS}
+    assert {*score.lost} <= {*LOST_KINDS}
     assert len(score.noise) <= score.returned <= len(got.relevant)
     assert min(score.duplicates, score.over_limit, score.leaks, score.unknown_ids) >= 0
     assert score.first_relevant_rank is None or 1 <= score.first_relevant_rank <= score.returned
+
+
+@given(expectations(), retrievals(), rules)
+def test_what_is_lost_is_what_recall_and_r_precision_lack(
+    expected: Expectation, got: Retrieval, chosen: Rules
+) -> None:
+    score = score_case(expected, got, chosen)
+    lost = lost_beliefs(expected, got)
+    assert tuple(why for _, why in lost) == score.lost
+    assert [belief for belief in expected.needed if belief in dict(lost)] == [b for b, _ in lost]
+    missing = sum(why != BELOW_RANK for why in score.lost)
+    if expected.gold:
+        size = len(expected.gold)
+        assert score.recall == (size - missing) / size
+        assert score.r_precision == (size - len(score.lost)) / size
+    else:
+        assert score.lost == ()
 
 
 @given(expectations(), retrievals(), rules)

@@ -19,7 +19,7 @@ import datasets
 import evaluate
 
 from .assertions import failures
-from .records import NOISE_KINDS, CaseScore, Expectation, Retrieval, RowError
+from .records import LOST_KINDS, NOISE_KINDS, CaseScore, Expectation, Retrieval, RowError
 from .rows import (
     FLAG_FIELDS,
     KIND_COLUMNS,
@@ -38,7 +38,7 @@ _DESCRIPTION = """\
 PrecisionMemBench asks of a memory system for language models: for this query, this user and these
 scopes, does it return the beliefs that are needed, and nothing else? This metric compares what was
 returned with what each case requires, and gives precision, recall, passes by kind, ranking, noise
-by kind and latency; for session turns also drift and mutability. Rates are 0 to 1, and a rate that
+by kind, why needed beliefs are missing, and latency; for session turns also drift and mutability. Rates are 0 to 1, and a rate that
 applies to no case is None.
 """
 
@@ -57,8 +57,9 @@ Args:
         `case_id` (and `turn_index` in the sessions config) says which case is answered,
         `relevant_beliefs` holds the returned ids, best first. Optional, and None where not given:
         `pinned_facts`, `open_questions` (lists of ids), `persona_prelude` (a string),
-        `latency_ms` (of the search call), `status` ("ok", or what kept the answer from coming)
-        and `error` (a string).
+        `latency_ms` (of the search call), `status` ("ok", or what kept the answer from coming),
+        `error` (a string); `returned_beliefs` (the ids before pinned ones were dropped and the list
+        was cut) and `limit` (how many were asked for), which tell why a needed belief is missing.
     references: Rows of the dataset's config of the same name; other columns are ignored.
     rules (str): "spec" (default), or "upstream-2026-06" or "upstream-2026-09", which reproduce the
         figures that upstream published.
@@ -106,6 +107,8 @@ _PREDICTION = {
     "latency_ms": datasets.Value("float64"),
     "status": _TEXT,
     "error": _TEXT,
+    "returned_beliefs": _IDS,
+    "limit": datasets.Value("int64"),
 }
 # Every column that the reader of a reference row looks at; derived ones are left behind.
 _REFERENCE = {
@@ -342,9 +345,11 @@ def _has_surrogates(text: str) -> bool:
 def _case(expected: Expectation, got: Retrieval, score: CaseScore) -> Row:
     """One case's scores as a flat row, and why it failed."""
     row = score._asdict()
-    noise = Counter(row.pop("noise"))
-    del row["dropped"]  # rows of predictions hold nothing but what was returned
+    noise, lost = Counter(row.pop("noise")), Counter(row.pop("lost"))
+    del row["dropped"]  # what matters of it is counted below
     row["failures"] = list(failures(expected, got))
     row.update({f"noise_{kind}": noise[kind] for kind in NOISE_KINDS})
+    row.update({f"lost_{kind}": lost[kind] for kind in LOST_KINDS})
     row.update(leaks=score.leaks, unknown_ids=score.unknown_ids)
+    row.update(pinned_dropped=score.pinned_dropped)
     return row

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -72,9 +72,12 @@ def score(
 
     They are rows of case_id and relevant_beliefs, joined by case_id; rows of
     sessions have a turn_index as well. Optional are pinned_facts,
-    open_questions, persona_prelude, latency_ms and status. A data set is read
-    in batches, and its runs are told apart by a column; more --workers share
-    the work.
+    open_questions, persona_prelude, latency_ms, status, returned_beliefs and
+    limit. A data set is read in batches, and its runs are told apart by a
+    column; more --workers share the work.
+
+    With --json, summaries holds the measures of each part, retrieval or
+    sessions; of one file summary holds the same.
     """
     from ..evaluation import score_cases
     from ..prediction_files import read_references, read_rows
@@ -118,13 +121,19 @@ def score(
     if as_json:
         from .views import score_row
 
-        view = {"rules": chosen, "config": config, "summary": summary}
+        view: dict[str, Any] = {"rules": chosen, "config": config, "summaries": {config: summary}}
+        view["summary"] = summary  # what it was called before data sets could be scored
         show_json({**view, "cases": [score_row(s) for s in scores]} if cases else view)
         return
+    from rich.console import Group
+
+    from ..tables.layout import remark_list
     from ..tables.overview import case_scores, summary_table
+    from ..tables.remarks import counted
 
     table = summary_table(Path(predictions).name, summary)
-    show(*([case_scores(scores), table] if cases else [table]))
+    remarks = Group(*remark_list(counted([summary])))
+    show(*([case_scores(scores), table] if cases else [table]), remarks)
 
 
 def _placed(error: PredictionError, predictions: Path) -> str:

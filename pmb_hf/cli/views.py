@@ -179,7 +179,8 @@ def _line(line: Line) -> dict[str, Any]:
 
 def score_row(score: CaseScore) -> dict[str, Any]:
     """One case's score."""
-    return {**score._asdict(), "noise": list(score.noise), "dropped": list(score.dropped)}
+    lists = {name: list(getattr(score, name)) for name in ("noise", "dropped", "lost")}
+    return {**score._asdict(), **lists}
 
 
 def provider(info: ProviderInfo) -> dict[str, Any]:
@@ -193,6 +194,8 @@ def provider(info: ProviderInfo) -> dict[str, Any]:
         "version": info.version,
         "hint": info.hint,
         "live": info.live,
+        "package": info.package,
+        "interface": info.interface,
         "options": [_option(option) for option in info.options],
     }
 

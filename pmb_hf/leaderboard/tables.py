@@ -82,6 +82,8 @@ RESULTS = (
     Column("pinned_facts", STRINGS, "The pinned tier; null if it is not known."),
     Column("open_questions", STRINGS, "The question tier; null if it is not known."),
     Column("persona_prelude", STRING, "The prelude; null if it is not known, or not ours to show."),
+    Column("returned_beliefs", STRINGS, "Ids as they were returned; null if that is not known."),
+    Column("limit", INT, "How many results were asked for; null if none or if not known."),
     Column("latency_ms", FLOAT, "Time of the search call; null if none was made."),
     Column("status", STRING, "`ok`, or why there is no answer."),
     Column("rules", STRING, "The rules that the figures below are by."),
@@ -178,6 +180,10 @@ def _result(row: Row, rules: str, judged: Judged, answer: Row, texts: bool) -> R
         "pinned_facts": answer["pinned"],
         "open_questions": answer["questions"],
         "persona_prelude": judged.record.prelude if texts else None,
+        "returned_beliefs": None
+        if judged.record.results is None
+        else [result.id for result in judged.record.results],
+        "limit": answer["limit"],
         "latency_ms": answer["latencyMs"],
         "status": answer["status"],
         "rules": rules,

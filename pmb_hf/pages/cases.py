@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from ..diagnose import BELOW_RANK, Diagnosis, Source
+from ..diagnose import Diagnosis, Source
 from ..explain import ALLOWED, MISSING, NEEDED, Answer, Line, Subject, answer
-from ..records import OK
+from ..records import BELOW_RANK, OK
 from ..tables.cells import milliseconds
 from ..tables.text import count_of
 from .asked import asked, belief, named, pairs, wording

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ..diagnose import LOST_KINDS, Tally
+from ..diagnose import Tally
 from ..measures import MEASURES, Measure
-from ..records import NOISE_KINDS, PASS_KINDS
+from ..records import LOST_KINDS, NOISE_KINDS, PASS_KINDS
 from ..stats import Estimate
 from ..summary import Summary, mean_or_none, percentile, summarize_by_category
 from ..tables.cells import FORMATS, NONE, Number, count, milliseconds, rank, rate
@@ -28,7 +28,7 @@ LOST_TEXTS = {
     "below_rank": "in the tier, but below the first R, where R is how many are needed",
     "not_in_tier": "not in the tier; why is not known",
 }
-"""Reasons of ``diagnose.LOST_KINDS`` in words."""
+"""Reasons of ``records.LOST_KINDS`` in words."""
 
 _MEANS = tuple(m for m in MEASURES.values() if m.unit in ("rate", "rank") and m.name != "pass_rate")
 _GLANCE = {

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ..explain import BLANK_QUERY, NO_ROOM, OTHER_TIERS, Subject
-from ..records import NOISE_KINDS, OK
+from ..measures import MEASURES
+from ..records import BELOW_RANK, LOST_KINDS, NOISE_KINDS, OK
 from ..report import Evaluation, Judged, Report
 from ..summary import Summary
 from .service import service_sentences
@@ -43,7 +44,7 @@ def remarks(
         *_stopped(report, evaluation),
         *_statuses(judged),
         *_faults(parts, known=not from_upstream(report)),
-        *_noise(parts),
+        *counted(parts),
         *_changes(report),
         *(Remark(text, serious=serious) for text, serious in service_sentences(report)),
     ]
@@ -85,6 +86,12 @@ def _statuses(judged: Sequence[Judged]) -> Iterable[Remark]:
             "they count as failed.",
             serious=True,
         )
+
+
+def counted(parts: Sequence[Summary]) -> Iterable[Remark]:
+    """What was returned wrongly, by kind, and what is missing, by reason."""
+    yield from _noise(parts)
+    yield from _lost(parts)
 
 
 def _total(parts: Sequence[Summary], name: str) -> int:
@@ -130,6 +137,23 @@ def _noise(parts: Sequence[Summary]) -> Iterable[Remark]:
     most = sorted((k for k in kinds if kinds[k]), key=lambda k: -kinds[k])
     shown = ", ".join(f"{kinds[kind]:,} {kind.replace('_', ' ')}" for kind in most)
     yield Remark(f"Returned {returned}, {wrong:,} of them wrong: {shown}.")
+
+
+def _lost(parts: Sequence[Summary]) -> Iterable[Remark]:
+    reasons = {why: _total(parts, f"lost_{why}") for why in LOST_KINDS}
+    low = reasons.pop(BELOW_RANK)
+    most = sorted((why for why in reasons if reasons[why]), key=lambda why: -reasons[why])
+    if most:
+        shown = ", ".join(
+            f"{reasons[why]:,} {MEASURES[f'lost_{why}'].label.removeprefix('lost: ')}"
+            for why in most
+        )
+        yield Remark(f"Missing {count_of(sum(reasons.values()), 'needed belief')}: {shown}.")
+    if low:
+        yield Remark(
+            f"{count_of(low, 'needed belief')} came below rank R, where R is how many the case "
+            "needs: the order is to blame."
+        )
 
 
 def _changes(report: Report) -> Iterable[Remark]:
