@@ -97,8 +97,10 @@ def report(spent: dict[str, list[tuple[float, float]]], calls: int) -> None:
         cpu = statistics.median(c for _, c in times)
         ratio = statistics.median(w / b for (w, _), (b, _) in zip(times, bare, strict=True))
         lines.append([name, f"{1e3 * wall:.0f}", f"{1e3 * cpu:.0f}", f"{ratio:.2f}"])
-    print(table(["", "wall ms", "client CPU ms", "wall, loop = 1"], lines))
-    print(f"\n{calls} calls a round, medians of {ROUNDS} rounds in turn.")
+    print(table(["", "wall ms", "client CPU ms", "wall : loop's"], lines))
+    print(f"\n{calls} calls a round, {ROUNDS} rounds in turn; each column is a median of its own.")
+    print("The ratio is taken round by round, each run over the loop just before it, and is the")
+    print("median of those: it need not be the quotient of the two medians beside it.")
 
 
 if __name__ == "__main__":

@@ -153,7 +153,7 @@ def write_table() -> None:
 HEADS = (
     *("system", "version", "options that matter", "embedder", "passed of 77", "turns of 12"),
     *("precision", "recall", "drift", "abstention", "isolation leaks", "search p50 ms"),
-    *("write mean ms", "visible after ms"),
+    *("ingestion ms a belief", "time to visibility ms"),
 )
 
 

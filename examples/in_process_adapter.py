@@ -8,13 +8,10 @@ from pmb_hf.report import judge
 
 
 class WordOverlap:
-    version = "1"
-
-    def __init__(self):
+    def reset(self):
         self.store = {}  # (user, belief id) -> scopes, text. Your system goes here.
 
-    def reset(self):
-        self.store.clear()
+    __init__ = reset  # a new one is empty
 
     def add(self, *, belief_id, user_id, text, aliases, metadata):
         self.store[user_id, belief_id] = set(metadata["scope"]), " ".join([text, *aliases])

@@ -25,21 +25,18 @@ class Question(BaseModel):
 @app.delete("/reset")
 def reset():
     store.clear()
-    return {"status": "ok"}
 
 
 @app.post("/add")
 def add(memory: Memory):
-    belief_id = memory.metadata["beliefId"]
-    store[memory.user_id, belief_id] = memory
-    return {"id": belief_id}
+    store[memory.user_id, memory.metadata["beliefId"]] = memory
 
 
 @app.put("/update")
 def update(memory: Memory):
     if (memory.user_id, memory.metadata["beliefId"]) not in store:
         raise HTTPException(404, "no such memory")
-    return add(memory)
+    add(memory)
 
 
 @app.post("/search")
@@ -51,8 +48,7 @@ def search(question: Question):
         in_scope = not scopes or scopes & as_set(memory.metadata.get("scope"))
         if user_id == question.user_id and in_scope and score >= 0.5:  # rather nothing than noise
             results.append({"id": belief_id, "memory": memory.text, "score": score})
-    results.sort(key=lambda result: -result["score"])
-    return {"results": results[: question.limit]}
+    return {"results": sorted(results, key=lambda row: -row["score"])[: question.limit]}
 
 
 def words(text):

@@ -113,15 +113,29 @@ def test_pytest_example_passes_after_the_walkthrough(
 ) -> None:
     shutil.copytree(walked, pytester.path, dirs_exist_ok=True)
     (example,) = (block.text for block in blocks(CI) if block.language == "python")
-    # The baseline has options that the example leaves out, as its reader has a system of theirs.
-    example = example.replace(
-        'pmb.run("bm25", corpus="memory-tests")',
-        'pmb.run("bm25", "memory-tests", options={"active_filter": True, "min_score": 1})',
-    )
     pytester.makepyfile(example)
     installed = any(point.name == "pmb_hf" for point in entry_points(group="pytest11"))
     named = [] if installed else ["-p", "pmb_hf.pytest_plugin"]
     pytester.runpytest_subprocess(*named).assert_outcomes(passed=3)
+
+
+def test_gates_of_the_workflows_are_met_after_the_walkthrough(walked: Path, tmp_path: Path) -> None:
+    shutil.copytree(walked, tmp_path, dirs_exist_ok=True)
+    github, gitlab = (yaml.safe_load(b.text) for b in blocks(CI) if b.language == "yaml")
+    steps = [step.get("run", "") for step in github["jobs"]["gate"]["steps"]]
+    commands = [text for text in (*steps, *gitlab["memory"]["script"]) if text.startswith("pmb ")]
+    assert len(commands) == 3
+    environment = {**os.environ, "PMB_PYTHON": sys.executable, "PYTHONPATH": str(ROOT)}
+    for command in commands:
+        done = subprocess.run(
+            ["bash", "-c", PREFIX + command],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+        )
+        assert done.returncode == 0, f"$ {command}\n{done.stdout}{done.stderr}"
 
 
 def test_workflows_are_yaml_and_their_limits_can_be_read() -> None:

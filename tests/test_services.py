@@ -122,6 +122,7 @@ def test_row_of_the_catalog(name: str) -> None:
     spec = SPECS[name]
     assert (spec.state, spec.live) == ("needs a service", False)
     assert spec.hint == ADAPTERS[name].SERVICE
+    assert spec.interface == ADAPTERS[name].INTERFACE
     assert spec.options == ADAPTERS[name].OPTIONS
     assert spec.factory() is ADAPTERS[name].create
 
@@ -132,6 +133,14 @@ def test_the_list_says_that_they_were_not_run_live() -> None:
     entries = re.split(r"\n(?=\S)", told)
     marked = {entry.split()[0] for entry in entries if "not run live" in entry}
     assert marked == set(ADAPTERS) == {spec.name for spec in BUILT_IN if not spec.live}
+
+
+def test_the_page_says_what_each_adapter_is_written_for() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "providers.md").read_text(encoding="utf-8")
+    for spec in BUILT_IN:
+        if spec.package is not None or spec.interface is not None:
+            what = spec.interface if spec.package is None else f"`{spec.package}`"
+            assert f"| {spec.name} | {what} | {'yes' if spec.live else 'no'} |" in page
 
 
 @pytest.mark.parametrize("name", [name for name in ADAPTERS if name != "tenure"])

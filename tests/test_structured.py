@@ -156,6 +156,15 @@ def test_a_part_that_many_names_have_says_nothing() -> None:
     assert find(provider, "brass key") == ["b-2"]
 
 
+def test_a_third_of_a_name_clears_the_floor_and_a_quarter_does_not() -> None:
+    rows = [row("b-third", "amber slate quarry"), row("b-quarter", "cedar plank garden fence")]
+    for floor, expected in ((None, []), (0, ["b-quarter"])):
+        provider = StructuredProvider(**({} if floor is None else {"min_score": floor}))
+        provider.add_many(rows)
+        assert find(provider, "slate") == ["b-third"]
+        assert find(provider, "plank") == expected
+
+
 def test_update_supersede_and_delete() -> None:
     provider = seeded()
     provider.update(**row("b-kiln", "pottery_kiln", "kiln", "furnace"))

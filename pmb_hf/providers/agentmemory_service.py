@@ -34,6 +34,7 @@ from .vendor import TOP_K_OPTION
 
 URL = "http://localhost:3111"
 OPTIONS: tuple[Option, ...] = (url_option(URL), TOP_K_OPTION, TIMEOUT_OPTION, RETRIES_OPTION)
+INTERFACE = "the REST interface of npm @agentmemory/agentmemory 0.9.29"
 SERVICE = (
     f"Run `npx @agentmemory/agentmemory` (by default at {URL}); a secret goes into "
     "$AGENTMEMORY_SECRET."

@@ -42,6 +42,7 @@ OPTIONS: tuple[Option, ...] = (
     TIMEOUT_OPTION,
     RETRIES_OPTION,
 )
+INTERFACE = "HTTP v1, as in the client SDK atomicmemory 1.1.4 on PyPI"
 SERVICE = f"Run AtomicMemory's server (by default at {URL}); a key goes into $ATOMICMEMORY_API_KEY."
 
 

@@ -56,6 +56,8 @@ class BuiltIn:
         environment: The isolated environment that it runs in where what it
             needs is not importable here.
         service: Where to get the service that it talks to, in one sentence.
+        interface: The interface of that service that the adapter was written
+            for, with its version where there is one; set with ``service``.
         key: The environment variable that must hold a key.
         live: Whether it was ever run against the real system.
     """
@@ -70,6 +72,7 @@ class BuiltIn:
     package: str | None = None
     environment: str | None = None
     service: str | None = None
+    interface: str | None = None
     key: str | None = None
     live: bool = True
 
@@ -284,6 +287,7 @@ BUILT_IN: tuple[BuiltIn, ...] = (
         ".supermemory_service:create",
         options=supermemory_service.OPTIONS,
         service=supermemory_service.SERVICE,
+        interface=supermemory_service.INTERFACE,
         live=False,
     ),
     BuiltIn(
@@ -292,6 +296,7 @@ BUILT_IN: tuple[BuiltIn, ...] = (
         ".agentmemory_service:create",
         options=agentmemory_service.OPTIONS,
         service=agentmemory_service.SERVICE,
+        interface=agentmemory_service.INTERFACE,
         live=False,
     ),
     BuiltIn(
@@ -300,6 +305,7 @@ BUILT_IN: tuple[BuiltIn, ...] = (
         ".atomicmemory_service:create",
         options=atomicmemory_service.OPTIONS,
         service=atomicmemory_service.SERVICE,
+        interface=atomicmemory_service.INTERFACE,
         live=False,
     ),
     BuiltIn(
@@ -308,6 +314,7 @@ BUILT_IN: tuple[BuiltIn, ...] = (
         ".gbrain_pages:create",
         options=gbrain_pages.OPTIONS,
         service=gbrain_pages.SERVICE,
+        interface=gbrain_pages.INTERFACE,
         live=False,
     ),
     BuiltIn(
@@ -316,6 +323,7 @@ BUILT_IN: tuple[BuiltIn, ...] = (
         ".okf_files:create",
         options=okf_files.OPTIONS,
         service=okf_files.SERVICE,
+        interface=okf_files.INTERFACE,
         live=False,
     ),
     BuiltIn(
@@ -324,6 +332,7 @@ BUILT_IN: tuple[BuiltIn, ...] = (
         ".tenure_service:create",
         options=tenure_service.OPTIONS,
         service=tenure_service.SERVICE,
+        interface=tenure_service.INTERFACE,
         live=False,
     ),
 )

@@ -43,6 +43,9 @@ OPTIONS: tuple[Option, ...] = (
     TOP_K_OPTION,
     TIMEOUT_OPTION,
 )
+INTERFACE = (
+    "MCP 2025-06-18 with the tools of gbrain's source as of 2026-12-02; no version of it is known"
+)
 SERVICE = "Get gbrain (source only), make a brain of its own, and have `gbrain serve` on the path."
 
 _TOOLS = {

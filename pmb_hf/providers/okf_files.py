@@ -40,6 +40,9 @@ OPTIONS: tuple[Option, ...] = (
     Option("timeout", float, 120.0, "Seconds for one call of the endpoint."),
     RETRIES_OPTION,
 )
+INTERFACE = (
+    "OpenAI's chat completions (v1) with function tools; bundles as okf-agents 0.2.0 reads them"
+)
 SERVICE = (
     "Give url and model of an OpenAI-compatible chat endpoint whose model calls tools, such as "
     "http://localhost:11434/v1; a key goes into $OPENAI_API_KEY."

@@ -254,6 +254,10 @@ class ProviderInfo:
         version: The version of its package that would run, if that is known.
         hint: What to do to get from ``state`` to a run, or None.
         live: Whether it was ever run against the real system.
+        package: The package that it adapts and the versions that will do, as
+            ``"mem0ai>=2.2,<2.3"``, or None.
+        interface: The interface of a service that it was written for, with its
+            version where there is one, or None.
     """
 
     name: str
@@ -265,3 +269,5 @@ class ProviderInfo:
     version: str | None = None
     hint: str | None = None
     live: bool = True
+    package: str | None = None
+    interface: str | None = None

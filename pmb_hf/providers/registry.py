@@ -54,6 +54,8 @@ def available() -> list[ProviderInfo]:
             version=spec.version,
             hint=spec.hint,
             live=spec.live,
+            package=spec.package,
+            interface=spec.interface,
         )
         for spec in BUILT_IN
     ]

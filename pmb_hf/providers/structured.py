@@ -29,7 +29,7 @@ from .names import (
     stem,
 )
 from .store import Memory, is_active, scopes_of
-from .structured_options import QUESTION
+from .structured_options import FLOOR, QUESTION
 from .tantivy_store import TantivyStore, any_of
 
 # Boosts of the paths: they decide which candidates are looked at if there are many.
@@ -66,7 +66,7 @@ class StructuredProvider(TantivyStore):
         *,
         path: str | None = None,
         top_k: int | None = None,
-        min_score: float | None = None,
+        min_score: float | None = FLOOR,
         scope_filter: bool = True,
         active_filter: bool = True,
         questions: bool = False,

@@ -51,6 +51,7 @@ OPTIONS: tuple[Option, ...] = (
     TIMEOUT_OPTION,
     RETRIES_OPTION,
 )
+INTERFACE = "HTTP v3 (documents, search) and v4 (search), as in the SDK npm supermemory 4.25.4"
 SERVICE = (
     "Give the option url: https://api.supermemory.ai, which needs a key in "
     "$SUPERMEMORY_API_KEY, or a local server (`npx supermemory local`, http://localhost:8787)."

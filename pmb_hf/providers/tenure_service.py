@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 KEY_ENV = "TENURE_API_KEY"
 OPTIONS = HTTP_OPTIONS
+INTERFACE = (
+    "this package's HTTP contract alone; no document of Tenure's own was found as of 2026-12-02"
+)
 SERVICE = (
     "Put a wrapper that speaks the HTTP contract in front of Tenure (docs/"
     f"wrapping-your-system.md) and give its url; a key goes into ${KEY_ENV}."

@@ -37,6 +37,8 @@ def provider(info: ProviderInfo) -> RenderableType:
     head = plain(info.name, BOLD) + Text("  ") + _state(info)
     parts: list[RenderableType] = [head, plain(info.summary)]
     parts += _remarks(info)
+    if info.package is not None:
+        parts.append(plain(f"for {info.package}", DIM))
     if not info.options:
         return Group(*parts, Text("It declares no options.", style=DIM))
     options = table("Option")
@@ -60,7 +62,11 @@ def _remarks(info: ProviderInfo) -> list[Text]:
     remarks = [] if info.hint is None else [plain(info.hint, WARN)]
     if info.state == "installable" and info.hint is None:
         remarks.append(plain("not installed", WARN))
-    return remarks if info.live else [*remarks, plain("not run live", WARN)]
+    if not info.live:
+        remarks.append(plain("not run live", WARN))
+    if info.interface is not None:
+        remarks.append(plain(f"written for {info.interface}", DIM))
+    return remarks
 
 
 def measures(items: Iterable[Measure]) -> Table:
