@@ -8,10 +8,24 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 Key: TypeAlias = tuple[str, int | None]
 Run: TypeAlias = str | None
+
+
+class Repeated(NamedTuple):
+    """Cases that two have seen.
+
+    Attributes:
+        run: The run; None where only its hash is known.
+        runs: The hashes of the runs that may be meant.
+        keys: Cases.
+    """
+
+    run: Run
+    runs: frozenset[int]
+    keys: list[Key]
 
 
 class Places:
@@ -59,32 +73,29 @@ class Seen:
 
     def add(self, run: Run, mask: int) -> int:
         """Note cases of a run; returns those that were there before, as a mask."""
-        if self._whole and _digest(run) in self._whole:
+        if self._whole and digest(run) in self._whole:
             return mask
         before = self._open.get(run, 0)
         if before | mask == self._places.all:
             self._open.pop(run, None)
-            self._whole.add(_digest(run))
+            self._whole.add(digest(run))
         else:
             self._open[run] = before | mask
         return before & mask
 
-    def merge(self, other: Seen) -> tuple[Run, list[Key]] | None:
-        """Take in what another saw; returns a run and its cases that both have, or None.
-
-        The run's name is None where only its hash is known.
-        """
+    def merge(self, other: Seen) -> Repeated | None:
+        """Take in what another saw; returns what both have, or None."""
         both = self._whole & other._whole
         if both:
-            return None, list(self._places.keys)
+            return Repeated(None, frozenset(both), list(self._places.keys))
         for run, mask in self._open.items():
-            if other._whole and _digest(run) in other._whole:
-                return run, self._places.of(mask)
+            if other._whole and digest(run) in other._whole:
+                return Repeated(run, frozenset([digest(run)]), self._places.of(mask))
         self._whole |= other._whole
         for run, mask in other._open.items():
             repeated = self.add(run, mask)
             if repeated:
-                return run, self._places.of(repeated)
+                return Repeated(run, frozenset([digest(run)]), self._places.of(repeated))
         return None
 
     def lacking(self) -> Iterator[tuple[Run, list[Key]]]:
@@ -95,6 +106,7 @@ class Seen:
                 yield run, missing
 
 
-def _digest(run: Run) -> int:
+def digest(run: Run) -> int:
+    """The hash of a run, of 64 bits."""
     text = b"\0" if run is None else run.encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")

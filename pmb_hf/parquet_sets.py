@@ -44,11 +44,13 @@ class Piece(NamedTuple):
         path: The file.
         rows: How many rows the file has in all, to notice that it was changed.
         row_groups: Their numbers.
+        stamp: Size and time of the file, for the same; None where it is not a local one.
     """
 
     path: str
     rows: int
     row_groups: tuple[int, ...]
+    stamp: tuple[int, int] | None
 
 
 class Batch(NamedTuple):
@@ -100,6 +102,7 @@ class ParquetSet:
             parts = dataset.partitioning(of_path, flavor="hive") if of_path.names else None
             found = dataset.dataset(path, partitioning=parts, **options) if parts else plain
             self._fragments = {f.path: f for f in sorted(found.get_fragments(), key=_path)}
+            self._stamps = {path: self._stamp(path) for path in self._fragments}
             return found
 
         found = self._try(f"{source.path} is no set of Parquet files", find)
@@ -155,7 +158,8 @@ class ParquetSet:
         for path in self._fragments:
             groups = self._row_groups(path)
             rows = sum(group.num_rows for group in groups)
-            pieces.append(Piece(path, rows, tuple(group.id for group in groups)))
+            ids = tuple(group.id for group in groups)
+            pieces.append(Piece(path, rows, ids, self._stamps[path]))
         return pieces
 
     def below(self, piece: Piece) -> str:
@@ -180,6 +184,11 @@ class ParquetSet:
         wanted = [name for name in self.columns if name in named]
 
         def read() -> Iterator[Batch]:
+            from pyarrow.dataset import ParquetFragmentScanOptions
+
+            # Reading ahead on Arrow's threads waits for good if none of them can be started. On
+            # the Hub it saves requests.
+            options = ParquetFragmentScanOptions(pre_buffer=self.source.path.startswith(HUB))
             done = before
             for batch in fragment.subset(row_group_ids=list(piece.row_groups)).to_batches(
                 schema=self.schema,
@@ -188,6 +197,7 @@ class ParquetSet:
                 batch_readahead=1,
                 fragment_readahead=0,
                 use_threads=False,
+                fragment_scan_options=options,
             ):
                 numbers = range(done + 1, done + 1 + batch.num_rows)
                 done += batch.num_rows
@@ -195,8 +205,13 @@ class ParquetSet:
 
         found = read()
         following = partial(next, found, None)
-        while (batch := self._try(f"{fragment.path} can't be read", following)) is not None:
-            yield batch
+        try:
+            while (batch := self._try(f"{fragment.path} can't be read", following)) is not None:
+                yield batch
+        except PredictionError:
+            self._check(piece)  # a file that is written to is not damaged
+            raise
+        self._check(piece)
 
     def values(self, column: str, limit: int = 8) -> list[str]:
         """The values of a column as they are written on a command line, sorted; "…" for more."""
@@ -245,9 +260,22 @@ class ParquetSet:
         """The file, if it is as it was when the set was cut into pieces."""
         found = self._fragments.get(piece.path)
         rows = None if found is None else sum(g.num_rows for g in self._row_groups(piece.path))
-        if rows != piece.rows:
-            raise PredictionError(f"{piece.path} was changed while the set was read; start again")
+        self._check(piece, same=rows == piece.rows)
         return found
+
+    def _check(self, piece: Piece, *, same: bool = True) -> None:
+        if not same or self._stamp(piece.path) != piece.stamp:
+            raise PredictionError(f"{piece.path} was changed while the set was read; start again")
+
+    def _stamp(self, path: str) -> tuple[int, int] | None:
+        """What tells that a file was written to."""
+        if self.source.path.startswith(HUB):
+            return None
+        try:
+            found = Path(path).stat()
+        except OSError:
+            return None  # it is gone, which is a change
+        return found.st_size, found.st_mtime_ns
 
 
 def _keys(files: Sequence[str], root: str) -> list[str]:

@@ -10,15 +10,28 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from .completeness import Key, Places, Run, Seen
+from .completeness import Key, Places, Run, Seen, digest
 from .errors import PredictionError
 from .parquet_sets import Batch, Source, as_text
 from .records import CaseScore, Expectation, Retrieval, RowError, Rules
-from .rows import near_misses, retrieval_from_row, row_key
+from .rows import meant, near_misses, retrieval_from_row, row_key
 from .scoring import score_case
 from .summary import Summary, Tally
 
 _EXAMPLES = 5
+
+
+class RepeatError(PredictionError):
+    """A run has a case more than once.
+
+    Attributes:
+        runs: The hashes of the runs that may be meant.
+    """
+
+    def __init__(self, message: str, runs: frozenset[int] = frozenset()) -> None:
+        """Say what is there twice."""
+        super().__init__(message)
+        self.runs = runs
 
 
 @dataclass(frozen=True)
@@ -104,14 +117,14 @@ class Part:
         """Take in what other rows come to.
 
         Raises:
-            PredictionError: If both have one case of one run.
+            RepeatError: If both have one case of one run.
         """
-        repeated = self.seen.merge(other.seen)
-        if repeated is not None:
-            run, keys = repeated
-            if run is None and run_column is not None:
-                raise PredictionError(f"a run of column {run_column!r} is there more than once")
-            raise PredictionError(_repeated(run, keys[0]))
+        both = self.seen.merge(other.seen)
+        if both is not None:
+            if both.run is None and run_column is not None:
+                said = f"a run of column {run_column!r} is there more than once"
+                raise RepeatError(said, both.runs)
+            raise RepeatError(repeated(both.run, both.keys[0]), both.runs)
         for mine, others in (
             (self.tallies, other.tallies),
             (self.categories, other.categories),
@@ -142,6 +155,7 @@ def score_batch(
 
     Raises:
         PredictionError: As `score_set`.
+        RepeatError: If a run has a case twice.
     """
     scored: list[tuple[Expectation, Retrieval, CaseScore] | None] = []
     groups = []
@@ -157,7 +171,7 @@ def score_batch(
         if job.by is not None:
             group = as_text(row.get(job.by))
             groups.append(group)
-            part.note_group(_run_of(job, row), group)
+            part.note_group(run_of(job, row), group)
     scores = [triple[2] for triple in scored if triple is not None]
     part.rows += len(scores)
     part.add(scores, groups)
@@ -172,16 +186,18 @@ def _read(job: Job, part: Part, row: Mapping[str, Any]) -> tuple[Expectation, Re
         if part_of(key[1]) not in job.parts:
             part.left_out += 1
             return None
-        raise RowError(f"there is no case {name_of(key)} in the references")
-    run = _run_of(job, row)
+        said = f"there is no case {name_of(key)} in the references"
+        raise RowError(said + meant(key, job.wanted))
+    run = run_of(job, row)
     if part.seen.add(run, job.places.bits[key]):
-        raise RowError(_repeated(run, key))
+        raise RepeatError(repeated(run, key), frozenset([digest(run)]))
     got = retrieval_from_row(row)
     _note_near_misses(part, expected, got)
     return expected, got
 
 
-def _run_of(job: Job, row: Mapping[str, Any]) -> Run:
+def run_of(job: Job, row: Mapping[str, Any]) -> Run:
+    """The run of a row; None if there is one run only."""
     return None if job.run_column is None else as_text(row.get(job.run_column))
 
 
@@ -203,13 +219,14 @@ def name_of(key: Key) -> str:
     return repr(key[0]) + ("" if key[1] is None else f" turn {key[1]}")
 
 
-def _repeated(run: Run, key: Key) -> str:
+def repeated(run: Run, key: Key, also: str = "") -> str:
+    """What is said of a case that a run has twice, and where ``also``."""
     if run is None:
         return (
-            f"case {name_of(key)} is there more than once; if the rows are of several runs, name "
-            "the column that tells them apart: --run-column"
+            f"case {name_of(key)} is there more than once{also}; if the rows are of several runs, "
+            "name the column that tells them apart: --run-column"
         )
-    return f"case {name_of(key)} of run {run!r} is there more than once"
+    return f"case {name_of(key)} of run {run!r} is there more than once{also}"
 
 
 def _add(tallies: dict[Any, Tally], scores: Sequence[CaseScore], names: Sequence[Any]) -> None:

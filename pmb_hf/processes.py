@@ -2,97 +2,81 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
-from multiprocessing import get_context
 from typing import TypeVar
 
 from .errors import PredictionError
-from .orphans import end_with
 from .parquet_sets import ParquetSet
 from .partial_scores import Job, Part
+from .workers import Worker, WorkerEndedError
 
 T = TypeVar("T")
 
 _AHEAD = 2
 """Tasks that a process has at most: the one that it does, and one so that it need not wait."""
 
-_worker: tuple[Job, ParquetSet]
 
-
-def _start(job: Job, parent: int) -> None:
-    end_with(parent)
-    global _worker  # noqa: PLW0603 - what a process needs for each of its pieces
-    _worker = job, ParquetSet(job.source)
-
-
-def _work(do: Callable[[Job, ParquetSet, T], Part], task: T) -> Part:
-    return do(*_worker, task)
+def _opened(do: Callable[[Job, ParquetSet, T], Part], job: Job) -> Callable[[T], Part]:
+    return partial(do, job, ParquetSet(job.source))
 
 
 @contextmanager
 def on_processes(
-    workers: int, job: Job, do: Callable[[Job, ParquetSet, T], Part], tasks: Sequence[T]
+    workers: int,
+    job: Job,
+    rows: ParquetSet,
+    do: Callable[[Job, ParquetSet, T], Part],
+    tasks: Sequence[T],
 ) -> Iterator[Iterator[Part]]:
     """What each task comes to, in the order of the tasks; ``do`` is a function of a module.
 
+    Args:
+        workers: How many processes, this one among them.
+        job: What they have to know.
+        rows: The data set of the job; the other processes open it themselves.
+        do: Does a task.
+        tasks: The tasks.
+
     Raises:
-        PredictionError: ``workers`` is less than 1, or a process died.
+        PredictionError: ``workers`` is less than 1, a process died, or memory is short.
     """
     if workers < 1:
         raise PredictionError(f"workers is {workers}: give 1 or more")
-    here = partial(do, job, ParquetSet(job.source))
+    path = job.source.path
     workers = min(workers, len(tasks))
-    if workers <= 1:
-        yield map(here, tasks)
-        return
-    # spawn: a fork of a process with Arrow's threads may hang.
-    pool = ProcessPoolExecutor(workers - 1, get_context("spawn"), _start, (job, os.getpid()))
+    others: list[Worker[T, Part]] = []
+
+    def hand_out(task: T) -> Future[Part]:
+        return min(others, key=lambda other: other.tasks).submit(task)
+
     try:
-        work = partial(_work, do)
-
-        def hand_out(task: T) -> Future[Part]:
-            with _deaf_children():
-                return pool.submit(work, task)
-
-        yield _shared(tasks, here, hand_out, _AHEAD * (workers - 1))
-    except BrokenProcessPool as error:
+        for _ in range(workers - 1):
+            others.append(Worker(partial(_opened, do, job)))  # noqa: PERF401 - one may fail
+        yield _shared(tasks, partial(do, job, rows), hand_out, _AHEAD * len(others))
+    except WorkerEndedError as error:
         raise PredictionError(
-            f"{job.source.path}: a worker process ended; was it out of memory? Try fewer --workers"
+            f"{path}: a worker process ended ({error}); was it out of memory? Try fewer --workers"
+        ) from error
+    except MemoryError as error:
+        fewer = "fewer --workers or " if workers > 1 else ""
+        raise PredictionError(
+            f"{path}: there is not enough memory; try {fewer}files with smaller row groups"
         ) from error
     finally:
         with _uninterrupted():
-            pool.shutdown(cancel_futures=True)
-
-
-@contextmanager
-def _deaf_children() -> Iterator[None]:
-    """Processes that are started meanwhile never hear of Ctrl-C.
-
-    It goes to all processes of a terminal. This one ends the others; one that ends by itself,
-    in the middle of a call or of its start, can leave the pool waiting for good.
-    """
-    mask = getattr(signal, "pthread_sigmask", None)
-    if mask is None:  # Windows
-        yield
-        return
-    before = mask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        mask(signal.SIG_SETMASK, before)
+            for other in others:
+                other.end()
 
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """A second Ctrl-C is not heard: a pool that is left half shut down waits for good."""
+    """A second Ctrl-C is not heard: no process shall be left over."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread is interrupted
         return
@@ -111,8 +95,8 @@ def _shared(
 ) -> Iterator[Part]:
     """Each task's part in order; while the next is not there, do one more in this process.
 
-    Of the tasks at most ``most`` are handed out at a time. One that is cannot be had back: a
-    pool that breaks while a call of it is cancelled never says so (CPython 3.11).
+    Of the tasks at most ``most`` are handed out at a time, so that what is left can be done
+    by whoever is free.
     """
     waiting = deque(enumerate(tasks))
     parts: dict[int, Future[Part]] = {}

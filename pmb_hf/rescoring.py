@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from .completeness import Seen
-from .errors import HubError, InputError, PredictionError
+from .errors import HubError, PredictionError
+from .folders import whole_folder
 from .parquet_sets import ParquetSet, Piece, Source
 from .partial_scores import Job, Part, Scored, score_batch
 from .processes import on_processes
@@ -17,7 +16,8 @@ from .records import CaseScore, Expectation, Retrieval, Rules
 from .scoring import failures
 from .streaming import add_up, prepare
 
-File = tuple[Piece, str]
+File = tuple[Piece, str, str]
+"""What is read, where it is written, and where it will be."""
 
 
 def rescore_set(
@@ -51,24 +51,23 @@ def rescore_set(
         PredictionError: As :func:`pmb_hf.streaming.score_set`.
     """
     target = Path(out).resolve()
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise InputError(f"{target} is there already; give a directory that is empty or new")
     rows, job = prepare(source, references, rules=rules, run_column=run_column)
-    # All of it or nothing: a set that lacks files looks like any other.
-    unfinished = target.with_name(f".{target.name[:50]}.{os.getpid()}.part")
-    files = [(piece, str(unfinished / rows.below(piece))) for piece in rows.whole_files()]
     try:
-        with on_processes(workers, job, _rescore_file, files) as parts:
-            scored = add_up(job, parts, "miss")
-        if target.exists():
-            target.rmdir()
-        unfinished.replace(target)
+        # All of it or nothing: a set that lacks files looks like any other.
+        with whole_folder(target) as unfinished:
+            files = [
+                (piece, str(unfinished / below), str(target / below))
+                for piece in rows.whole_files()
+                for below in [rows.below(piece)]
+            ]
+            for _, file, _ in files:
+                Path(file).parent.mkdir(parents=True, exist_ok=True)
+            with on_processes(workers, job, rows, _rescore_file, files) as parts:
+                scored = add_up(job, rows, parts, "miss")
     except HubError:
         raise  # it is about what is read
     except OSError as error:
         raise PredictionError(f"{target} can't be written: {error.strerror or error}") from error
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
     return scored
 
 
@@ -76,9 +75,8 @@ def _rescore_file(job: Job, rows: ParquetSet, file: File) -> Part:
     import pyarrow
     import pyarrow.parquet
 
-    piece, name = file
+    piece, name, shown = file
     path = Path(name)
-    path.parent.mkdir(parents=True, exist_ok=True)
     part = Part(Seen(job.places))
     own = rows.own_schema(piece)
     writer = None
@@ -101,7 +99,7 @@ def _rescore_file(job: Job, rows: ParquetSet, file: File) -> Part:
     except HubError:
         raise
     except OSError as error:
-        raise PredictionError(f"{path} can't be written: {error.strerror or error}") from error
+        raise PredictionError(f"{shown} can't be written: {error.strerror or error}") from error
     return part
 
 

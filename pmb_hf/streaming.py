@@ -12,9 +12,10 @@ from typing import Any
 from .completeness import Key, Seen
 from .errors import PredictionError
 from .parquet_sets import ParquetSet, Piece, Source
-from .partial_scores import Job, Part, Scored, name_of, score_batch
+from .partial_scores import Job, Part, RepeatError, Scored, name_of, score_batch
 from .processes import on_processes
 from .records import Expectation, Retrieval, RowError, Rules
+from .repeats import with_places
 from .rows import expectation_from_row
 from .rules import get_rules
 from .scoring import score_case
@@ -60,8 +61,8 @@ def score_set(
         MissingDependencyError: If pyarrow is not installed.
     """
     rows, job = prepare(source, references, rules=rules, run_column=run_column, by=by)
-    with on_processes(workers, job, score_piece, rows.pieces()) as parts:
-        return add_up(job, parts, on_missing)
+    with on_processes(workers, job, rows, score_piece, rows.pieces()) as parts:
+        return add_up(job, rows, parts, on_missing)
 
 
 def prepare(
@@ -83,15 +84,18 @@ def prepare(
     )
 
 
-def add_up(job: Job, parts: Iterable[Part], on_missing: str) -> Scored:
+def add_up(job: Job, rows: ParquetSet, parts: Iterable[Part], on_missing: str) -> Scored:
     """What the parts of a data set come to together.
 
     Raises:
         PredictionError: As `score_set`.
     """
     total = Part(Seen(job.places))
-    for part in parts:
-        total.merge(part, job.run_column)
+    try:
+        for part in parts:
+            total.merge(part, job.run_column)
+    except RepeatError as error:
+        raise with_places(job, rows, error) from error
     missing = _misses(job, total, on_missing)
     if not total.rows:
         raise PredictionError(f"{job.source.path} holds {_nothing(job, total)}")

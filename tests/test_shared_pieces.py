@@ -7,9 +7,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from cli_kit import ROOT, environment
 from processes import is_running
 from test_streaming import answers, write
 
@@ -29,19 +32,30 @@ Task = tuple[int, str]
 @pytest.fixture
 def made(tmp_path: Path) -> Job:
     singles = dataset_rows(load_corpus(), "retrieval")
-    source = Source(write(tmp_path / "a.parquet", answers(singles, "r", 1)), {})
+    source = Source(write(tmp_path / "a.parquet", answers(singles, "r", 1), group=10), {})
     return prepare(source, singles, rules="spec")[1]
+
+
+def opened(job: Job) -> ParquetSet:
+    """The set that is shared."""
+    return ParquetSet(job.source)
+
+
+def two_names(folder: Path) -> list[Path]:
+    """Waits until two processes are at work; what they left, each its number."""
+    for _look in range(6000):
+        if len(names := list(folder.iterdir())) == 2:
+            return names
+        time.sleep(0.01)
+    raise TimeoutError("one process did it all")
 
 
 def together(job: Job, _: ParquetSet, task: Task) -> Part:
     """Done only once two processes are at work."""
     number, folder = task
     Path(folder, str(os.getpid())).touch()
-    for _look in range(6000):
-        if len(list(Path(folder).iterdir())) == 2:
-            return Part(Seen(job.places), rows=number, examples=[str(os.getpid())])
-        time.sleep(0.01)
-    raise TimeoutError("one process did it all")
+    two_names(Path(folder))
+    return Part(Seen(job.places), rows=number, examples=[str(os.getpid())])
 
 
 def refused(job: Job, rows: ParquetSet, task: Task) -> Part:
@@ -58,51 +72,90 @@ def killed(job: Job, rows: ParquetSet, task: Task) -> Part:
 
 
 def slow(job: Job, rows: ParquetSet, task: Task) -> Part:
-    """Takes long enough to be interrupted."""
+    """Takes so long that nobody waits for it."""
     part = together(job, rows, task)
-    time.sleep(0.5)
+    time.sleep(600 if os.getpid() != int(os.environ["PMB_TEST_FIRST"]) else 0.1)
     return part
 
 
 PROGRAM = """
-import sys
-from pathlib import Path
+import os, sys
+os.environ["PMB_TEST_FIRST"] = str(os.getpid())
 from pmb_hf.corpus import load_corpus
 from pmb_hf.dataset_rows import rows
 from pmb_hf.parquet_sets import Source
 from pmb_hf.processes import on_processes
 from pmb_hf.streaming import prepare
 from test_shared_pieces import slow
-if __name__ == "__main__":
-    job = prepare(Source(sys.argv[1], {}), rows(load_corpus(), "retrieval"), rules="spec")[1]
-    with on_processes(2, job, slow, [(n, sys.argv[2]) for n in range(500)]) as parts:
-        list(parts)
+source = Source(sys.argv[1], {})
+opened, job = prepare(source, rows(load_corpus(), "retrieval"), rules="spec")
+with on_processes(2, job, opened, slow, [(n, sys.argv[2]) for n in range(500)]) as parts:
+    list(parts)
 """
 
 
-@pytest.mark.parametrize("times", [1, 2])
-def test_an_interrupt_ends_all(made: Job, tmp_path: Path, times: int) -> None:
-    at_work = tmp_path / "at-work"
-    at_work.mkdir()
-    script = tmp_path / "script.py"
+def at_work(made: Job, folder: Path) -> tuple[subprocess.Popen[bytes], list[Path]]:
+    """A script without a guard whose two processes are at work, and their numbers."""
+    (folder / "at-work").mkdir()
+    script = folder / "script.py"
     script.write_text(PROGRAM)
-    with subprocess.Popen(
-        [sys.executable, script, made.source.path, at_work],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+    process = subprocess.Popen(
+        [sys.executable, script, made.source.path, folder / "at-work"],
+        env=environment(PYTHONPATH=os.pathsep.join([str(ROOT), str(Path(__file__).parent)])),
         stderr=subprocess.PIPE,
         start_new_session=True,
-    ) as process:
-        for _look in range(6000):
-            if len(names := list(at_work.iterdir())) == 2:
-                break
-            time.sleep(0.01)
+    )
+    return process, two_names(folder / "at-work")
+
+
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("send", [os.kill, os.killpg])
+def test_an_interrupt_ends_all(
+    made: Job, tmp_path: Path, times: int, send: Callable[[int, int], None]
+) -> None:
+    process, names = at_work(made, tmp_path)
+    with process:
         for _ in range(times):
-            os.killpg(process.pid, signal.SIGINT)
+            with suppress(ProcessLookupError):
+                send(process.pid, signal.SIGINT)
             time.sleep(0.05)
         _, said = process.communicate(timeout=60)
     assert process.returncode not in (0, None)
     assert b"KeyboardInterrupt" in said
     assert not any(is_running(int(name.name)) for name in names)
+
+
+def test_no_process_outlives_one_that_is_killed(made: Job, tmp_path: Path) -> None:
+    process, names = at_work(made, tmp_path)
+    with process:
+        process.kill()
+    running = [int(name.name) for name in names]
+    assert any(not any(map(is_running, running)) or time.sleep(0.1) for _ in range(300))
+
+
+@pytest.mark.parametrize("how", ["script", "code", "input"])
+def test_a_caller_needs_no_guard(made: Job, tmp_path: Path, how: str) -> None:
+    code = (
+        "from pmb_hf.corpus import load_corpus\n"
+        "from pmb_hf.dataset_rows import rows\n"
+        "from pmb_hf.parquet_sets import Source\n"
+        "from pmb_hf.streaming import score_set\n"
+        f"source = Source({made.source.path!r}, {{}})\n"
+        "print(score_set(source, rows(load_corpus(), 'retrieval'), workers=2).rows)\n"
+    )
+    (tmp_path / "script.py").write_text(code)
+    call = {"script": ["script.py"], "code": ["-c", code], "input": []}[how]
+    with (tmp_path / "script.py").open() as file:
+        done = subprocess.run(
+            [sys.executable, *call],
+            cwd=tmp_path,
+            env=environment(),
+            stdin=file,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "77\n", "")
 
 
 def tasks(folder: Path, count: int) -> list[Task]:
@@ -111,7 +164,7 @@ def tasks(folder: Path, count: int) -> list[Task]:
 
 
 def test_this_process_works_along_and_the_order_stays(made: Job, tmp_path: Path) -> None:
-    with on_processes(2, made, together, tasks(tmp_path / "at-work", 9)) as parts:
+    with on_processes(2, made, opened(made), together, tasks(tmp_path / "at-work", 9)) as parts:
         done = list(parts)
     assert [part.rows for part in done] == list(range(9))
     workers = {part.examples[0] for part in done}
@@ -122,7 +175,7 @@ def test_this_process_works_along_and_the_order_stays(made: Job, tmp_path: Path)
 def test_the_first_fault_is_told_whoever_met_it(made: Job, tmp_path: Path) -> None:
     with (
         pytest.raises(PredictionError, match="task 0 is refused"),
-        on_processes(2, made, refused, tasks(tmp_path / "at-work", 5)) as parts,
+        on_processes(2, made, opened(made), refused, tasks(tmp_path / "at-work", 5)) as parts,
     ):
         list(parts)
 
@@ -132,7 +185,9 @@ def test_a_worker_that_dies_is_told(
 ) -> None:
     monkeypatch.setenv("PMB_TEST_FIRST", str(os.getpid()))
     with (
-        pytest.raises(PredictionError, match="a worker process ended; was it out of memory"),
-        on_processes(2, made, killed, tasks(tmp_path / "at-work", 9)) as parts,
+        pytest.raises(
+            PredictionError, match=r"a worker process ended \(SIGKILL\); was it out of memory"
+        ),
+        on_processes(2, made, opened(made), killed, tasks(tmp_path / "at-work", 9)) as parts,
     ):
         list(parts)

@@ -105,7 +105,10 @@ def test_columns_of_the_path_tell_runs_apart(tmp_path: Path, singles: list[Row])
     assert scored.runs == 2
     only = stream(tmp_path, singles, where={"provider": "p1"})
     assert only.summaries["retrieval"] == score(answers(singles, "same", 1), singles)
-    with pytest.raises(PredictionError, match=r"a run of column 'run_id' is there more"):
+    with pytest.raises(
+        PredictionError,
+        match=r"p1/part\.parquet: row 1: case .* of run 'same' is there more .*, first in .*p0",
+    ):
         stream(tmp_path, singles)
 
 
@@ -158,7 +161,10 @@ def _nothing(rows: list[Row]) -> None:
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (_repeat, r"a\.parquet: row 78: case .* of run 'r' is there more than once"),
+        (
+            _repeat,
+            r"a\.parquet: row 78: case .* of run 'r' is there more than once, first in row 4",
+        ),
         (_strange, r"a\.parquet: row 61: there is no case 'nope'"),
         (_negative, r"a\.parquet: row 61: .*'latency_ms' must be a number >= 0"),
         (_nothing, r"a\.parquet: row 61: .*'relevant_beliefs' is missing"),
@@ -182,7 +188,10 @@ def test_a_case_that_two_pieces_have_is_named(
     path = tmp_path / "a.parquet"
     table = pa.Table.from_pylist(rows, pa.schema([f for f in SCHEMA if f.name != "run_id"]))
     pq.write_table(table, path, row_group_size=10)
-    with pytest.raises(PredictionError, match=r"more than once; .*--run-column"):
+    with pytest.raises(
+        PredictionError,
+        match=r"a\.parquet: row 78: case .* more than once, first in row 1; .*--run-column",
+    ):
         stream(path, singles)
 
 
