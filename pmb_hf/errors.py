@@ -87,6 +87,10 @@ class HubError(PmbError, OSError):
         self.status = status
 
 
+class HubAwayError(HubError):
+    """The Hub can't be reached, or was not to be: nothing is known of what it holds."""
+
+
 class ProviderError(PmbError, RuntimeError):
     """A memory system failed in a way that ends the run."""
 

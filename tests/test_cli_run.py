@@ -9,12 +9,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
 import pytest
 from cli_kit import environment, good, pmb, program
 
-from pmb_hf.cli.paths import report_path
+from pmb_hf.cli.paths import report_path, report_place
 from pmb_hf.errors import InputError, ProviderError
 from pmb_hf.providers.fts5 import Fts5Provider
 from pmb_hf.providers.protocol import Hit
@@ -150,6 +152,45 @@ def test_default_names_are_safe_and_never_taken(tmp_path: Path) -> None:
     assert second.name == "http-h-1-..-x-c-spec-20260102t030405-2.json"
     second.with_name(second.name + ".journal").touch()
     assert path().name.endswith("-3.json")
+
+
+def test_runs_that_start_in_the_same_second_have_names_of_their_own(tmp_path: Path) -> None:
+    from datetime import UTC, datetime
+
+    now = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    out = tmp_path / "out"
+
+    def place() -> AbstractContextManager[Path]:
+        return report_place(
+            out, provider="bm25", corpus="native", rules="spec", resume=False, now=now
+        )
+
+    with ThreadPoolExecutor(8) as pool, ExitStack() as places:
+        paths = list(pool.map(lambda _: places.enter_context(place()), range(16)))
+        assert len(set(paths)) == 16
+        first = min(paths, key=lambda path: len(path.name))
+        first.write_text("{}", encoding="utf-8")
+    assert list(out.iterdir()) == [first]  # no journal stays
+    with place() as path:
+        assert path != first
+    # A run that can't even start leaves nothing.
+    done = pmb("run", "--provider", "no-such", "--out", tmp_path / "deep" / "er")
+    assert done.code == 2
+    assert not (tmp_path / "deep").exists()
+
+
+def test_two_runs_at_once_end_well(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pmb_hf", "run", "-p", "bm25", "-q", "-o", "out"]
+    runs = [
+        subprocess.Popen(
+            command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, encoding="utf-8"
+        )
+        for _ in range(3)
+    ]
+    told = [run.communicate()[0].strip() for run in runs]
+    assert [run.returncode for run in runs] == [0, 0, 0]
+    assert {tmp_path / line for line in told} == set((tmp_path / "out").iterdir())
+    assert len(set(told)) == 3
 
 
 def test_resume_takes_the_newest_unfinished_run_like_this_one(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ def test_right_answers_score_full_marks(tmp_path: Path, config: str, cases: int)
     assert view["config"] == config
     summary = view["summary"]
     assert (summary["cases"], summary["mean_precision"], summary["mean_recall"]) == (cases, 1, 1)
+    assert view["summaries"] == {config: summary}  # as of a directory
     assert "cases" not in view
 
 
@@ -142,6 +143,28 @@ def test_a_fault_is_told_with_file_and_line(
     assert says in done.err
     if change == "twice":
         assert f"the first is in {path} {unit} {3 if unit == 'line' else 2}" in done.err
+
+
+@pytest.mark.parametrize(
+    ("config", "wrong", "says"),
+    [
+        ("retrieval", {"case_id": "{}x"}, "; did you mean '{}'?"),
+        ("retrieval", {"turn_index": 1}, "; it has no turns, so leave out turn_index"),
+        ("sessions", {"turn_index": 99}, "; it has the turns "),
+        ("sessions", {"turn_index": None}, "; it has the turns "),
+        ("retrieval", {"case_id": "nothing like it"}, "'nothing like it'\n"),
+    ],
+)
+def test_an_unknown_case_is_told_with_what_may_be_meant(
+    tmp_path: Path, config: str, wrong: dict[str, Any], says: str
+) -> None:
+    rows = predictions(config)
+    right = rows[0]["case_id"]
+    rows[0] |= {k: v.format(right) if isinstance(v, str) else v for k, v in wrong.items()}
+    done = pmb("score", write(tmp_path / "p.jsonl", rows), "--config", config)
+    assert done.code == 2
+    assert "line 1: no reference for prediction" in done.err
+    assert says.format(right) in done.err
 
 
 def test_a_fault_of_a_reference_names_its_file(tmp_path: Path) -> None:

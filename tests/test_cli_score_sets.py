@@ -67,6 +67,28 @@ def test_one_part_of_one_run(folder: Path) -> None:
     assert "12 rows of the other part left out; --config all" in done.err
 
 
+def test_a_part_without_rows_is_named(folder: Path, tmp_path: Path) -> None:
+    done = good("score", folder, "--config", "all")
+    assert "holds no rows of" not in done.err
+    table = pq.read_table(folder / "right.parquet")
+    (tmp_path / "half").mkdir()
+    pq.write_table(table.slice(0, 77), tmp_path / "half" / "retrieval.parquet")
+    done = good("score", tmp_path / "half", "--config", "all", "--json")
+    assert f"note: {tmp_path / 'half'} holds no rows of sessions, so that part" in done.err
+    assert list(done.json["summaries"]) == ["retrieval"]
+
+
+def test_an_unknown_case_is_told_with_the_one_that_is_near(folder: Path, tmp_path: Path) -> None:
+    rows = pq.read_table(folder / "right.parquet").to_pylist()
+    right = rows[3]["case_id"]
+    rows[3]["case_id"] = right + "x"
+    pq.write_table(pa.Table.from_pylist(rows, SCHEMA), tmp_path / "p.parquet")
+    done = pmb("score", tmp_path / "p.parquet", "--config", "all")
+    assert done.code == 2
+    assert f"row 4: there is no case {right + 'x'!r} in the references; did you mean" in done.err
+    assert f"did you mean {right!r}?" in done.err
+
+
 def test_a_file_with_a_run_column_is_a_set(folder: Path) -> None:
     view = good("score", folder / "right.parquet", "--json").json
     assert view["runs"] == 1

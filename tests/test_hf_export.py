@@ -319,6 +319,19 @@ def test_if_no_report_can_be_used_nothing_is_written(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+def test_a_folder_without_a_report_is_named(native: Corpus, report: Report, tmp_path: Path) -> None:
+    empty = tmp_path / "nothing"
+    empty.mkdir()
+    (empty / "notes.txt").write_text("", encoding="utf-8")
+    done = pmb("export", empty, "-o", tmp_path / "out")
+    assert done.code == 2
+    assert f"error: there is no report in {empty}; `pmb run" in done.err
+    assert not (tmp_path / "out").exists()
+    done = good("export", empty, wrote(tmp_path, native, "r", report), "-o", tmp_path / "out")
+    assert f"there is no report in {empty}\n" in done.err
+    assert "1 run in " in done.err
+
+
 def test_a_path_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
     done = pmb("export", tmp_path / "none.json", "-o", tmp_path / "out")
     assert done.code == 2

@@ -307,6 +307,35 @@ def test_a_dry_run_needs_no_token(hub: Hub, export: Path, monkeypatch: pytest.Mo
     assert found.head is None
 
 
+def test_a_dry_run_without_the_hub_compares_nothing(
+    hub: Hub, export: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import constants
+
+    with_hub = plan(export, NAMES, parts=["dataset"], endpoint=hub.url)
+    without = plan(export, NAMES, parts=["dataset"], endpoint="http://127.0.0.1:9")
+    sent = [[(c.path, c.size) for c in found.changes] for (found,) in (with_hub, without)]
+    assert sent[0] == sent[1]
+    assert without[0].away is not None
+    options = ("push", "--repo", REPO, "--what", "dataset", "--export", export, "--dry-run")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    shown = pmb(*options)
+    assert shown.code == 0, shown
+    assert "HF_HUB_OFFLINE is set" in shown.err
+    assert shown.err.endswith("so the files were compared with nothing\n")
+    assert "(not known whether it is there)" in shown.out
+    assert "  ? reports/a.json                    9 B, not compared\n" in shown.out
+    (view,) = pmb(*options, "--json").json["repositories"]
+    assert (view["exists"], view["compared"]) == (None, False)
+    assert {change["kind"] for change in view["files"]} == {"not compared"}
+
+
+def test_a_dry_run_that_the_hub_refuses_is_an_error(hub: Hub, export: Path) -> None:
+    hub.fail(INFO, status=403)
+    with pytest.raises(HubError, match="403"):
+        plan(export, NAMES, parts=["dataset"], endpoint=hub.url)
+
+
 # ---------------------------------------------------------------- refusals of the Hub
 
 CREATE, INFO = r"POST /api/repos/create", r"GET /api/(datasets|spaces)/"

@@ -89,9 +89,12 @@ def test_what_is_in_them(published: Published) -> None:
     assert board["export/leaderboard.json"] == dataset["leaderboard.json"]
     assert {"app.py", "requirements.txt", "pmb_hf/__init__.py"} <= set(board)
     assert b"pmb-hf" not in board["requirements.txt"]
+    for line in board["requirements.txt"].decode().split():
+        assert re.search(r"(?<![<>=~])<\d", line), f"{line} has no upper bound"
     for files in (metric, board):
         front = yaml.safe_load(files["README.md"].decode().split("---\n")[1])
         assert front["sdk"] == "gradio"
+        assert front["python_version"] == "3.11"
         assert front["app_file"] in files
         assert front["datasets"] == [REPO]
     assert not [p for files in (dataset, metric, board) for p in files if "__pycache__" in p]

@@ -274,6 +274,35 @@ def test_labels_tell_settings_apart(corpus: Corpus, report: Report) -> None:
     assert len({row["id"] for row in rows_of(tree)}) == 5
 
 
+def test_distractors_make_another_setting(corpus: Corpus, report: Report) -> None:
+    def among(count: int, seed: int, day: int) -> Report:
+        recipe = {"count": count, "seed": seed, "users": 100, "version": 1}
+        told = {**report.provenance["corpus"], "distractors": recipe}
+        return under(report, corpus=told, finishedAt=f"2026-02-0{day}T00:00:00Z")
+
+    tree = boarded(corpus, report, among(65, 0, 1), among(65, 0, 2), among(965, 0, 3))
+    assert [
+        (row["label"], row["distractors"] and row["distractors"]["count"]) for row in rows_of(tree)
+    ] == [
+        ("bm25", None),
+        ("bm25 · among 65 distractors of seed 0 · run 1", 65),
+        ("bm25 · among 65 distractors of seed 0 · run 2", 65),
+        ("bm25 · among 965 distractors of seed 0", 965),
+    ]
+    repeated = [
+        row["label"]
+        for row in rows_of(tree)
+        if "one of 2 runs of this setting"
+        in [mark["text"] for mark in row["scores"]["spec"]["marks"]]
+    ]
+    assert [label[-5:] for label in repeated] == ["run 1", "run 2"]
+    other_seed = boarded(corpus, among(65, 0, 1), among(65, 7, 2))
+    assert {row["label"].rpartition(" · ")[2] for row in rows_of(other_seed)} == {
+        "among 65 distractors of seed 0",
+        "among 65 distractors of seed 7",
+    }
+
+
 def wrong(report: Report) -> Report:
     """The report with nothing but a belief that there is not."""
     found = tuple(replace(r, relevant=("b-none",), results=None) for r in report.records)

@@ -94,6 +94,7 @@ def test_its_service_is_well(filled: Path) -> None:
         assert process.stdout.readline().decode() == f"listening on port {port}\n"
         checks = examine(f"http://127.0.0.1:{port}", allow_reset=True)
         assert exit_code(checks) == 0, checks
+        assert [check.name for check in checks if check.advice] == []
     finally:
         process.terminate()
         process.wait()
@@ -139,6 +140,20 @@ def test_fields(filled: Path, old: str, new_text: str, words: str) -> None:
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new_text, 1))
     assert any(words in text for text in found(filled)), found(filled)
+
+
+def test_every_line_that_is_to_be_filled_in_is_named(filled: Path) -> None:
+    append(filled, "SUBMISSION.md", f"\nMore: {FILL_IN}.\n{FILL_IN}\n")
+    path = filled / "SUBMISSION.md"
+    path.write_text(path.read_text().replace("license: 1.0", f"license: {FILL_IN}"))
+    lines = [n for n, line in enumerate(path.read_text().splitlines(), 1) if FILL_IN in line]
+    assert len(lines) == 3
+    done = pmb("submission", "check", filled)
+    assert done.code == 1
+    named = [line for line in done.out.splitlines() if line.startswith("SUBMISSION.md:")]
+    assert [int(line.split(":")[1]) for line in named] == lines  # each once
+    assert "license is to be filled in" in named[0]
+    assert all(f"{FILL_IN} is left here" in line for line in named[1:])
 
 
 @pytest.mark.parametrize("name", ["Dockerfile", "docker-compose.yml"])

@@ -226,6 +226,9 @@ def test_command(tmp_path: Path) -> None:
     listed = good("sweep", path, "-o", tmp_path / "out", "--list", "--json").json
     assert [job["options"] for job in listed["jobs"]] == [{"top_k": 2}, {"top_k": 3}]
     assert "2 runs" in good("sweep", path, "--list").out
+    narrow = good("sweep", path, "--list", columns=44).out.splitlines()
+    assert max(map(len, narrow)) <= 44
+    assert [line.split(" ")[0] for line in narrow[2:4]] == ["bm25-top_k=2-", "native-spec-r1-"]
     assert not (tmp_path / "out").exists()
     done = good("sweep", path, "-o", tmp_path / "out", "--workers", "2")
     assert "Results:" in done.out

@@ -21,7 +21,7 @@ from pmb_hf.rules import RULES
 from pmb_hf.runner import run
 from pmb_hf.summary import round_half_up, summarize
 from pmb_hf.tables import cells, overview
-from pmb_hf.tables.layout import add_text, plain, short, table
+from pmb_hf.tables.layout import Id, add_text, plain, short, table
 from pmb_hf.tables.remarks import remarks
 from pmb_hf.tables.text import clean, clean_lines, listed
 
@@ -34,6 +34,17 @@ def text_of(*parts: RenderableType, width: int = 80) -> str:
         for part in parts:
             console.print(part)
     return capture.get()
+
+
+@given(st.lists(st.text("abé漢", min_size=1, max_size=9), min_size=1, max_size=12))
+def test_an_id_is_broken_at_its_separators(words: list[str]) -> None:
+    made = table("Id")
+    add_text(made, "error")
+    made.add_row(Id("-".join(words)), plain("x" * 60))
+    lines = [line.split("  ")[0].rstrip() for line in text_of(made, width=60).splitlines()[2:]]
+    shown = [line for line in lines if line and "x" not in line]
+    assert "".join(shown) == "-".join(words)
+    assert all(line.endswith("-") for line in shown[:-1])
 
 
 @given(st.text(st.characters(codec=None), max_size=40))

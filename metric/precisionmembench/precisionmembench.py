@@ -38,8 +38,8 @@ _DESCRIPTION = """\
 PrecisionMemBench asks of a memory system for language models: for this query, this user and these
 scopes, does it return the beliefs that are needed, and nothing else? This metric compares what was
 returned with what each case requires, and gives precision, recall, passes by kind, ranking, noise
-by kind, why needed beliefs are missing, and latency; for session turns also drift and mutability. Rates are 0 to 1, and a rate that
-applies to no case is None.
+by kind, why needed beliefs are missing, and latency; for session turns also drift and mutability.
+Rates are 0 to 1, and a rate that applies to no case is None.
 """
 
 _CITATION = """\

@@ -92,7 +92,7 @@ def export(
 
     What is no report, or not of its corpus, is skipped and named; the rest is
     exported, and the exit code is 1. If no report can be used it is 2.
-    Without any report the folder says that there are none.
+    Given no REPORT at all, the folder holds what upstream has published alone.
     """
     from ..leaderboard.collect import Corpora, collect
 
@@ -105,6 +105,7 @@ def export(
     tell(collected)
     if collected.skipped and not collected.runs:
         raise ReportError(f"none of {len(collected.skipped)} reports can be exported")
+    _name_empty(reports or (), fatal=not collected.runs)
     if static:
         from ..board.static import check_static
 
@@ -157,6 +158,24 @@ def _as_of(repo: str, scratch: str) -> Iterator[None]:
         yield
     except ReportError as error:
         raise ReportError(str(error).replace(scratch, repo)) from error
+
+
+def _name_empty(reports: Sequence[Path], *, fatal: bool) -> None:
+    """Name the folders that hold no report.
+
+    Raises:
+        ReportError: If that is ``fatal``, since there is nothing to export.
+    """
+    from ..leaderboard.collect import files
+
+    empty = [str(path) for path in reports if not files([path])]
+    if empty and fatal:
+        places = ", ".join(empty)
+        raise ReportError(
+            f"there is no report in {places}; `pmb run --provider NAME -o {empty[0]}` makes one"
+        )
+    for place in empty:
+        note(f"there is no report in {place}")
 
 
 def _own(path: Path) -> Corpus:

@@ -3,14 +3,41 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ..errors import InputError
+from ..files import make_parent
 
 DEFAULT_DIR = "reports"
 JOURNAL = ".journal"
 _STAMP = r"[0-9]{8}t[0-9]{6}(-[0-9]+)?"
+
+
+@contextmanager
+def report_place(
+    out: Path | None, *, provider: str, corpus: str, rules: str, resume: bool, now: datetime
+) -> Iterator[Path]:
+    """The file for a report, as `report_path` names it, until its run has ended.
+
+    If nothing was written there, nothing stays: no empty journal, and no directory
+    that was made for it.
+    """
+    target = Path(DEFAULT_DIR) if out is None else out
+    made = [place for place in (target, *target.parents) if not place.exists()]
+    path = report_path(out, provider=provider, corpus=corpus, rules=rules, resume=resume, now=now)
+    try:
+        yield path
+    finally:
+        journal = journal_of(path)
+        with suppress(OSError):
+            if not journal.stat().st_size:
+                journal.unlink()
+        for place in made:
+            with suppress(OSError):  # it holds something
+                place.rmdir()
 
 
 def report_path(
@@ -20,11 +47,13 @@ def report_path(
 
     ``out`` is a file if its name ends in ``.json`` and it is no directory; else
     it is a directory (default: ``reports``), and the file in it is named
-    ``<provider>-<corpus>-<rules>-<time in UTC>.json``. With ``resume`` it is the
-    newest one that has a journal.
+    ``<provider>-<corpus>-<rules>-<time in UTC>.json``, with a number if that is taken.
+    Its journal is made at once, so that a run which starts in the same second gets
+    another name. With ``resume`` it is the newest one that has a journal.
 
     Raises:
-        InputError: If there is no run to go on with.
+        InputError: If there is no run to go on with, or the directory can't be one.
+        OSError: If the directory can't be written.
     """
     target = Path(DEFAULT_DIR) if out is None else out
     if target.suffix.lower() == ".json" and not target.is_dir():
@@ -48,9 +77,24 @@ def _slug(text: str) -> str:
 
 def _unused(directory: Path, stem: str) -> Path:
     path, number = directory / f"{stem}.json", 2
-    while path.exists() or journal_of(path).exists():
+    while not _claimed(path):
         path, number = directory / f"{stem}-{number}.json", number + 1
     return path
+
+
+def _claimed(path: Path) -> bool:
+    """Make the journal, unless there is one or a report; one process alone succeeds."""
+    journal = journal_of(path)
+    make_parent(journal)
+    try:
+        journal.touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    # Looked for only now: a run writes its report before its journal goes.
+    if path.exists():
+        journal.unlink()
+        return False
+    return True
 
 
 def _newest_unfinished(directory: Path, stem: str) -> Path:

@@ -20,7 +20,7 @@ EPILOG = examples(
     "pmb push --repo acme/precisionmembench --what dataset --export hf_export",
     "pmb push --repo acme/precisionmembench --sdk static --private",
 )
-_SIGNS = {"added": "+", "changed": "~", "unchanged": "=", "deleted": "-"}
+_SIGNS = {"added": "+", "changed": "~", "unchanged": "=", "deleted": "-", "not compared": "?"}
 
 
 def push(
@@ -37,7 +37,12 @@ def push(
         bool, typer.Option("--private", help="Make new repositories private.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show every file and what becomes of it; write none.")
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Show every file and what becomes of it; write none. If the Hub can't be reached, "
+            "the files are shown and not compared.",
+        ),
     ] = False,
     create_pr: Annotated[
         bool, typer.Option("--create-pr", help="Propose the changes as pull requests.")
@@ -75,6 +80,9 @@ def push(
     parts = PARTS if what == "all" else (what,)
     if dry_run:
         plans = plan(export, named, parts=parts, sdk=sdk)
+        away = next((found.away for found in plans if found.away), None)
+        if away:
+            note(f"note: {away}; so the files were compared with nothing")
         if as_json:
             show_json({"dryRun": True, "repositories": [_plan_view(p) for p in plans]})
         else:
@@ -94,7 +102,8 @@ def _plan_view(plan: Plan) -> dict[str, Any]:
         "type": package.repo_type,
         "repo": package.repo,
         "url": plan.url,
-        "exists": plan.head is not None,
+        "exists": None if plan.away else plan.head is not None,
+        "compared": plan.away is None,
         "files": [change._asdict() for change in plan.changes],
     }
 
@@ -116,6 +125,7 @@ def _tell_plans(plans: Sequence[Plan], private: bool) -> None:
         package, head = plan.package, plan.head
         kind = "dataset" if package.repo_type == "dataset" else f"Space ({package.sdk})"
         state = "there" if head else f"new{', private' if private else ''}"
+        state = "not known whether it is there" if plan.away else state
         line(f"{package.part}: {kind} {package.repo} ({state})  {plan.url}")
         width = max(len(change.path) for change in plan.changes)
         for change in plan.changes:

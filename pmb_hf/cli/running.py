@@ -23,7 +23,7 @@ from .options import (
     known_rules,
 )
 from .output import error_line, line, note, show_json
-from .paths import journal_of, report_path
+from .paths import journal_of, report_place
 
 if TYPE_CHECKING:
     from ..report import Evaluation, Report
@@ -189,46 +189,46 @@ def run(
     loaded = sound_corpus(corpus, fixtures)
     service = {"config": config, "retries": retries, "timeout": timeout}
     options = _options(option or (), service, honour_seed_delay=honour_seed_delay)
-    path = report_path(
+    with report_place(
         out,
         provider=name or provider,
         corpus=loaded.name,
         rules=known_rules(rules),
         resume=resume,
         now=datetime.now(UTC),
-    )
-    _check_places(path, junit)
-    judged: list[Evaluation] = []
-    try:
-        with run_progress(quiet=quiet) as progress, catch_warnings():
-            simplefilter("ignore", RunStoppedWarning)  # said below, with how to go on
-            report = run_benchmark(
-                provider,
-                loaded,
-                rules=rules,
-                parts=[part.strip() for part in parts.split(",") if part.strip()],
-                options=options,
-                name=name,
-                out=path,
-                resume=resume,
-                text_mode=text_mode,
-                namespace=namespace,
-                ready_timeout_s=ready_timeout,
-                max_failures=max_failures,
-                run_timeout_s=run_timeout,
-                repeat=repeat,
-                concurrency=concurrency,
-                distractors=distractors,
-                progress=progress,
-                on_evaluation=judged.append,
-            )
-    except KeyboardInterrupt:
-        note("; ".join(["interrupted", *_kept(path)]))
-        raise typer.Exit(INTERRUPTED) from None
-    except (ProviderError, OSError):  # of these, what can't be written
-        for text in _kept(path):
-            note(text)
-        raise
+    ) as path:
+        _check_places(path, junit)
+        judged: list[Evaluation] = []
+        try:
+            with run_progress(quiet=quiet) as progress, catch_warnings():
+                simplefilter("ignore", RunStoppedWarning)  # said below, with how to go on
+                report = run_benchmark(
+                    provider,
+                    loaded,
+                    rules=rules,
+                    parts=[part.strip() for part in parts.split(",") if part.strip()],
+                    options=options,
+                    name=name,
+                    out=path,
+                    resume=resume,
+                    text_mode=text_mode,
+                    namespace=namespace,
+                    ready_timeout_s=ready_timeout,
+                    max_failures=max_failures,
+                    run_timeout_s=run_timeout,
+                    repeat=repeat,
+                    concurrency=concurrency,
+                    distractors=distractors,
+                    progress=progress,
+                    on_evaluation=judged.append,
+                )
+        except KeyboardInterrupt:
+            note("; ".join(["interrupted", *_kept(path)]))
+            raise typer.Exit(INTERRUPTED) from None
+        except (ProviderError, OSError):  # of these, what can't be written
+            for text in _kept(path):
+                note(text)
+            raise
     (evaluation,) = judged
     if junit is not None:
         write_junit(junit, report, evaluation)

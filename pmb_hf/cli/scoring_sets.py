@@ -135,6 +135,9 @@ def score_data_set(
     if scored.left_out:
         number = count_of(scored.left_out, "row")
         note(f"note: {number} of the other part left out; --config all scores both")
+    for name in configs:
+        if name not in scored.summaries:
+            note(f"note: {predictions} holds no rows of {name}, so that part is not scored")
     if scored.near_misses:
         shown = "; ".join(scored.examples)
         number = count_of(scored.near_misses, "id")

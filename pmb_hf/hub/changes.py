@@ -8,6 +8,8 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 ADDED, CHANGED, UNCHANGED, DELETED = "added", "changed", "unchanged", "deleted"
+NOT_COMPARED = "not compared"
+"""Of a file, if nothing is known of what is there."""
 
 MANIFEST = ".pmb-hf.json"
 """Lists the files that we have put into a repository. Nothing else is ever deleted."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from json import JSONDecodeError
 from typing import Any, NamedTuple
 
-from ..errors import HubError, MissingDependencyError, PmbError
+from ..errors import HubAwayError, HubError, MissingDependencyError, PmbError
 from ..tokens import FORM, hidden, stored
 
 CONFLICTS = (409, 412)
@@ -46,10 +46,9 @@ def failure_of(error: BaseException, doing: Doing) -> PmbError:
     if response is not None:
         status = int(response.status_code)
         text = _by_status(status, doing, response)
-    else:
-        status = None
-        text = _without_answer(error, doing)
-    return HubError(hide(f"can't {doing.what}: {text}", doing.token), status)
+        return HubError(hide(f"can't {doing.what}: {text}", doing.token), status)
+    text = hide(f"can't {doing.what}: {_without_answer(error, doing)}", doing.token)
+    return HubAwayError(text) if _is_away(error) else HubError(text)
 
 
 def hide(text: str, token: str | None) -> str:
@@ -147,6 +146,16 @@ def _without_answer(error: BaseException, doing: Doing) -> str:
         f"no answer from {doing.endpoint} ({why}){published}; "
         "check the network, proxies and HF_ENDPOINT, and try again"
     )
+
+
+def _is_away(error: BaseException) -> bool:
+    """Whether the Hub was not reached at all."""
+    names = {type(link).__name__ for link in _chain(error)}
+    if "OfflineModeIsEnabled" in names:
+        return True
+    if "LocalTokenNotFoundError" in names or isinstance(error, ValueError | RecursionError):
+        return False
+    return _is_of_the_way(error)
 
 
 def _is_of_the_way(error: BaseException) -> bool:

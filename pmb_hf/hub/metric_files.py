@@ -37,7 +37,7 @@ def metric_files(names: Names, sdk: str) -> Files:
     if sdk == "static":
         for part in _PAGE:
             del files[part]
-        fields |= {"sdk_version": None, "app_file": _STATIC_PAGE}
+        fields |= {"sdk_version": None, "python_version": None, "app_file": _STATIC_PAGE}
     else:
         del files[_STATIC_PAGE]
     card = with_fields(files["README.md"].decode(), fields, str(folder / "README.md"))

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .._version import __version__
-from ..errors import HubError, InputError
-from .changes import MANIFEST, UNCHANGED, Change, compare, manifest, to_do
+from ..errors import HubAwayError, HubError, InputError
+from .changes import MANIFEST, NOT_COMPARED, UNCHANGED, Change, compare, manifest, to_do
 from .client import KINDS, Client, Head, Made
 from .failures import CONFLICTS, sign_in
 from .names import PARTS, Names
@@ -26,12 +26,14 @@ class Plan(NamedTuple):
         head: What it holds, or ``None`` if there is none yet.
         changes: Every file, also the unchanged ones.
         url: Its page.
+        away: Why the Hub could not be asked what it holds; then no file is compared.
     """
 
     package: Package
     head: Head | None
     changes: Sequence[Change]
     url: str
+    away: str | None = None
 
 
 class Pushed(NamedTuple):
@@ -64,12 +66,29 @@ def plan(
 ) -> list[Plan]:
     """What :func:`push` would do. Writes nothing.
 
+    If the Hub can't be reached, the plans hold what is to be published, compared with nothing.
+
     Raises:
         InputError: If something can't be published as it is.
-        HubError: If the Hub can't be asked.
+        HubError: If the Hub refuses to be asked.
     """
     client = Client(endpoint)
-    return [_plan(client, package) for package in pack(parts, Path(export), names, sdk)]
+    plans: list[Plan] = []
+    away: str | None = None
+    for package in pack(parts, Path(export), names, sdk):
+        if away is None:
+            try:
+                plans.append(_plan(client, package))
+                continue
+            except HubAwayError as error:
+                away = str(error)
+        changes = [
+            Change(path, NOT_COMPARED, len(data), None)
+            for path, data in sorted(_files(package, None, frozenset()).items())
+        ]
+        url = client.url(package.repo_type, package.repo)
+        plans.append(Plan(package, None, changes, url, away))
+    return plans
 
 
 def push(

@@ -6,7 +6,8 @@ no release of it and scores by the very code that published it. A static Space g
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, requires
+import re
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 from .. import assets
@@ -17,6 +18,8 @@ from .packing import Files, read_folder
 
 LEADERBOARD = "leaderboard.json"
 _PACKAGE = "pmb-hf"
+_OPEN = re.compile(r"(?P<name>[A-Za-z0-9._-]+)>=[\w.]+")
+"""A requirement that has a lower bound alone."""
 
 
 def space_files(export: Path, names: Names, sdk: str) -> Files:
@@ -70,5 +73,19 @@ def _requirements(own: str) -> str:
             "pmb-hf is not installed, so what it requires is not known: pip install -e ."
         ) from error
     lines = [line for line in own.split("\n") if line and not line.startswith(_PACKAGE)]
-    lines += [line for line in declared if "extra ==" not in line]
+    lines += [_bounded(line) for line in declared if "extra ==" not in line]
     return "\n".join(sorted(lines)) + "\n"
+
+
+def _bounded(requirement: str) -> str:
+    """A requirement that a later breaking release does not meet.
+
+    Where the package sets no upper bound, as a library should not, it is what comes after the
+    version that is installed here: the next major one, or the next minor one of a 0.x.
+    """
+    found = _OPEN.fullmatch(requirement)
+    if found is None:
+        return requirement
+    major, minor, *_ = [*version(found["name"]).split("."), "0"]
+    above = f"0.{int(minor) + 1}" if major == "0" else f"{int(major) + 1}"
+    return f"{requirement},<{above}"

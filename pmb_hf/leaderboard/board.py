@@ -14,7 +14,7 @@ from ..report import Evaluation, Report, judge
 from ..rules import RULES, SPEC
 from ..schema import Corpus
 from .answers import answer_rows
-from .facts import CONTROL, PUBLISHED, SOURCES, Row, facts, label_rows
+from .facts import CONTROL, PUBLISHED, SOURCES, Row, facts
 from .figures import RANKED_BY, figures, figures_row, note_repeats, rank, scored_part
 from .marks import RETRIEVAL, SESSION, Mark
 from .published import published_entry, published_mark, published_rows
@@ -28,6 +28,7 @@ from .subjects import (
     may_show,
     unknown_corpus_row,
 )
+from .traits import label_rows
 
 SCHEMA_VERSION = 1
 KIND = "pmb-hf leaderboard"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,8 +12,6 @@ from ..cuts import run_rules_of
 from ..measured import Ingestion, Record
 from ..provenance import config_hash
 from ..report import Report
-from ..rules import SPEC
-from ..tables.text import clean, typed
 
 Row = dict[str, Any]
 
@@ -31,7 +28,6 @@ LLM_KEYS = ("llm", "llm_model", "llmModel", "chat_model")
 """Options and configuration keys that name the models of a system, the first one wins."""
 
 _ID_LENGTH = 12
-_SHOWN = 60
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}Z)?")
 
 
@@ -90,6 +86,7 @@ def facts(report: Report) -> Row:
         "textMode": _text(config.get("textMode")),
         "returnCap": _whole(config.get("returnCap")),
         "runRules": run_rules_of(report).name,
+        "distractors": None if report.among is None else dict(report.among),
         "corpusName": report.corpus_name,
         "corpusSha256": None if is_from_upstream(report) else report.corpus_sha256,
         "source": HARNESS if is_from_upstream(report) else RUN,
@@ -132,96 +129,3 @@ def _ingestion(ingestion: Ingestion | None) -> Row | None:
     wire = ingestion.to_wire()
     del wire["perBelief"]
     return wire
-
-
-_SETTING = (
-    *("corpus", "provider", "providerVersion", "optionsSha256", "embeddingModel", "llm"),
-    *("textMode", "returnCap", "runRules", "source"),
-)
-
-
-def setting_of(row: Row) -> tuple[Any, ...]:
-    """What rows share that are runs of one system with one set of options.
-
-    Of a run whose options are not known nobody can tell: it is one of its own.
-    """
-    if row["optionsSha256"] is None:
-        return (row["id"],)
-    return tuple(row[name] for name in _SETTING)
-
-
-def repeats(rows: Sequence[Row]) -> list[list[Row]]:
-    """The rows by setting, each in the order that they come in."""
-    found: dict[tuple[Any, ...], list[Row]] = {}
-    for row in rows:
-        found.setdefault(setting_of(row), []).append(row)
-    return list(found.values())
-
-
-def label_rows(rows: Sequence[Row]) -> None:
-    """Give each row a ``label`` that is its own among the rows of its corpus.
-
-    It is the provider's name, and what a row of that name differs in from the others:
-    version, options, rules of the run; the date or a number if nothing else tells them apart.
-    Runs of one setting are numbered in the order of ``rows``: ``bm25 · run 2``.
-    """
-    groups: dict[tuple[str, str], list[Row]] = {}
-    for row in rows:
-        groups.setdefault((row["corpus"], row["provider"]), []).append(row)
-    for (_, provider), same in groups.items():
-        settings = repeats(same)
-        labels = _labels(provider, [runs[0] for runs in settings])
-        for runs, label in zip(settings, labels, strict=True):
-            for number, row in enumerate(runs, 1):
-                row["label"] = label if len(runs) == 1 else f"{label} · run {number}"
-
-
-def _labels(provider: str, same: Sequence[Row]) -> list[str]:
-    labels = [provider] * len(same)
-    traits = [_traits(row) for row in same]
-    names = dict.fromkeys(name for trait in traits for name in trait)
-    for name in names:
-        values = [trait.get(name) for trait in traits]
-        if len(set(labels)) == len(labels):
-            break
-        if len(set(values)) > 1:
-            labels = [
-                label if value is None else f"{label} · {value}"
-                for label, value in zip(labels, values, strict=True)
-            ]
-    return _numbered(labels)
-
-
-def _traits(row: Row) -> dict[str, str | None]:
-    """What tells rows of one provider apart, as it is shown; the most telling first.
-
-    What is usual is not shown: no option, one that is off, a run under ``spec``.
-    """
-    edition = row.get("edition")
-    options = {
-        f"option {name}": None
-        if value in (None, False)
-        else clean(f"{name}={typed(value)}", _SHOWN)
-        for name, value in sorted(row["options"].items())
-    }
-    return {
-        "source": "computed" if row["source"] == CONTROL else None,
-        "edition": None if edition is None else f"published {edition}",
-        "embedding": row["embeddingModel"],
-        "llm": row["llm"],
-        **options,
-        "version": row["providerVersion"],
-        "text": row["textMode"],
-        "cap": None if row["returnCap"] is None else f"{row['returnCap']} results asked for",
-        "rules": None if row["runRules"] == SPEC.name else f"run under {row['runRules']}",
-        "date": row["date"],
-    }
-
-
-def _numbered(labels: Sequence[str]) -> list[str]:
-    total, seen = Counter(labels), Counter[str]()
-    numbered = []
-    for label in labels:
-        seen[label] += 1
-        numbered.append(f"{label} #{seen[label]}" if total[label] > 1 else label)
-    return numbered

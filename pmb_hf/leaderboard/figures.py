@@ -9,9 +9,10 @@ from ..measured import Record
 from ..measures import MEASURES
 from ..report import Evaluation, Judged, Report
 from ..summary import Summary, summarize, summarize_by_category
-from .facts import Row, repeats, setting_of
+from .facts import Row
 from .marks import PARTS, RETRIEVAL, SESSION, Mark, marks, missing
 from .stated import check_sizes, names_in_order, stated_numbers
+from .traits import repeats, setting_of
 
 HIDING = ("incomplete", "statuses")
 """Marks that leave a part without figures: a mean over other cases is another mean."""

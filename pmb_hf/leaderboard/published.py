@@ -91,6 +91,7 @@ def _row(entry: Row) -> Row:
         "optionsSha256": None,
         "textMode": None,
         "returnCap": None,
+        "distractors": None,
         "runRules": entry["published"]["rules"],
         "corpusName": OFFICIAL,
         "corpusSha256": OFFICIAL_SHA256,

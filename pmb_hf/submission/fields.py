@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,7 +60,15 @@ def read_fields(texts: Sequence[Text]) -> Fields:
     found.findings += _unknown(text, given)
     found.environment = set(_names(text, given, "environment", found.findings))
     found.constants = {n.lower() for n in _names(text, given, "constants", found.findings)}
+    found.findings += _left(text, {finding.line for finding in found.findings})
     return found
+
+
+def _left(text: Text, told: Collection[int | None]) -> Iterator[Finding]:
+    """Lines that are still to be filled in, beside those that are told already."""
+    for number, line in text.numbered():
+        if FILL_IN in line and number not in told:
+            yield text.error(number, "field", f"{FILL_IN} is left here; write what it stands for")
 
 
 def _required(text: Text, given: Mapping[str, Any]) -> Iterator[Finding]:

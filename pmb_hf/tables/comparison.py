@@ -13,7 +13,7 @@ from ..measures import MEASURES
 from ..summary import round_half_up
 from .cells import NONE, count, rate
 from .curve import PART_TITLES
-from .layout import BAD, BOLD, DIM, GOOD, WARN, add_number, add_text, plain, table, value
+from .layout import BAD, BOLD, DIM, GOOD, WARN, Id, add_number, add_text, plain, table, value
 from .remarks import Remark
 from .text import clean, count_of, listed
 
@@ -97,7 +97,7 @@ def changed_list(cases: Sequence[Changed], most: int | None) -> list[RenderableT
     for case in sorted(cases, key=lambda case: case.now_passes)[:most]:
         turn = "" if case.key[1] is None else f" turn {case.key[1]}"
         verdict = Text("passes now", GOOD) if case.now_passes else Text("fails now", BAD)
-        made.add_row(plain(case.key[0] + turn), verdict, _what(case))
+        made.add_row(Id(case.key[0] + turn), verdict, _what(case))
     return [head] if most == 0 else [Group(head, made)]
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Group
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -15,9 +18,10 @@ from .remarks import Remark
 from .text import clean
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
 DIM, BOLD, GOOD, BAD, WARN = "dim", "bold", "green", "red", "yellow"
+_SEPARATED = re.compile(r"[^-_/.=: ]*[-_/.=: ]|[^-_/.=: ]+")
 
 
 def table(title: str) -> Table:
@@ -92,3 +96,26 @@ def remark_list(remarks: Iterable[Remark]) -> list[Table]:
         )
         made.append(row)
     return made
+
+
+class Id:
+    """An id or a path: if its column is narrow, it goes on in a new line at a separator."""
+
+    def __init__(self, text: str, style: str = "") -> None:
+        """Make foreign text safe."""
+        self._parts = _SEPARATED.findall(clean(text))
+        self._style = style
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        """From its longest part to all of it."""
+        widths = [cell_len(part) for part in self._parts]
+        return Measurement(max(widths, default=0), sum(widths)).with_maximum(options.max_width)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """As many parts a line as there is room for."""
+        lines = [""]
+        for part in self._parts:
+            if lines[-1] and cell_len(lines[-1] + part) > options.max_width:
+                lines.append("")
+            lines[-1] += part
+        yield Text("\n".join(lines), style=self._style, overflow="fold")

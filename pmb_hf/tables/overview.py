@@ -17,7 +17,7 @@ from ..records import OK, PASS_KINDS, CaseScore
 from ..report import Evaluation, Judged, Report
 from ..summary import Summary, percentile, summarize_by_category
 from .cells import FORMATS, NONE, count, milliseconds, rank, rate
-from .layout import BAD, BOLD, DIM, add_number, add_text, plain, table, value, with_n
+from .layout import BAD, BOLD, DIM, Id, add_number, add_text, plain, table, value, with_n
 from .remarks import from_upstream
 from .text import clean
 
@@ -216,7 +216,7 @@ def case_scores(scores: Sequence[CaseScore]) -> Table:
         turn = "" if score.turn_index is None else f" {score.turn_index}"
         status = "passed" if score.passed else "failed" if score.status == OK else score.status
         made.add_row(
-            plain(score.case_id + turn),
+            Id(score.case_id + turn),
             plain(status, "" if score.passed else BAD, 12),
             *(value(rate(v)) for v in (score.precision, score.recall)),
             count(score.returned),

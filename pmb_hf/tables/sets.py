@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..partial_scores import Scored
 from ..summary import Summary
 from .cells import count, milliseconds, rate
-from .layout import add_number, plain, table, with_n
+from .layout import Id, add_number, table, with_n
 from .overview import summary_table
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _rows(title: str, summaries: Mapping[str, Summary]) -> Table:
             for mean, n in _MEANS.values()
         ]
         made.add_row(
-            plain(name),
+            Id(name),
             count(summary["passed"]),
             count(summary["cases"]),
             *means,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..engines.jobs import DONE
 from .cells import NONE, count
-from .layout import BAD, add_number, add_text, plain, table, value
+from .layout import BAD, Id, add_number, add_text, plain, table, value
 from .text import count_of
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def jobs_table(jobs: Sequence[Job]) -> Table:
     add_number(made, "distractors")
     for job in jobs:
         more = None if job.recipe is None else job.recipe["count"]
-        made.add_row(plain(job.id), plain(job.corpus), plain(job.rules), value(count(more)))
+        made.add_row(Id(job.id), plain(job.corpus), plain(job.rules), value(count(more)))
     return made
 
 
@@ -39,7 +39,7 @@ def results_table(done: Done) -> Table:
     for job, outcome in zip(done.jobs, done.outcomes, strict=True):
         good = outcome.status == DONE
         made.add_row(
-            plain(job.id),
+            Id(job.id),
             plain(outcome.status, "" if good else BAD),
             value(NONE if outcome.seconds is None else f"{outcome.seconds:,.1f}"),
             value(count(outcome.tries)),
