@@ -210,9 +210,8 @@ def test_figures_under_spec(published: dict[str, Any], pairs: Any) -> None:
     summary, figures = summarize(_scores(pairs, "spec")), dict(published["spec"])
     kinds = figures.pop("pass_kinds", None)
     assert kinds is None or kinds == {kind: summary[f"passed_{kind}"] for kind in PASS_KINDS}
-    if "abstention_rate" in figures:  # 9/32 = 0.28125 is published rounded half to even
-        published_rate = figures.pop("abstention_rate")
-        assert summary["abstention_rate"] == pytest.approx(published_rate, abs=0.0001)
+    if figures.get("abstention_rate") == 0.2812:  # 9/32 = 0.28125, there rounded half to even
+        figures["abstention_rate"] = 0.2813
     n = figures.pop("n")
     assert (summary["n_precision"], summary["n_recall"]) == (n, n)
     assert {name: summary[name] for name in figures} == figures
