@@ -158,13 +158,15 @@ def _lost(
     expected: Expectation, got: Retrieval, hits: int, r_precision: float | None
 ) -> tuple[str, ...]:
     """The reasons of :func:`lost_beliefs`, from what is known already: what R-precision lacks."""
-    size = len(expected.needed)
-    lost = (BELOW_RANK,) * (hits - round((r_precision or 0.0) * size))
-    if hits == size:
+    if got.status != OK:
+        return (FAILED,) * len(expected.needed)
+    missing = len(expected.needed) - hits
+    lost = (BELOW_RANK,) * (hits - round((r_precision or 0.0) * len(expected.needed)))
+    if not missing:
         return lost
-    if not hits and got.raw is None and expected.gold.isdisjoint(got.pinned or ()):
-        return (NOT_IN_TIER if got.status == OK else FAILED,) * size
-    shown = got.relevant if got.status == OK else ()
+    if got.raw is None and expected.gold.isdisjoint(got.pinned or ()):
+        return lost + (NOT_IN_TIER,) * missing
+    shown = got.relevant
     return lost + tuple([_why_missing(got, b) for b in expected.needed if b not in shown])
 
 

@@ -53,7 +53,7 @@ _PASSED = {f"passed_{kind}": kind for kind in PASS_KINDS}
 _NOISE = {f"noise_{kind}": kind for kind in NOISE_KINDS}
 _LOST = {f"lost_{kind}": kind for kind in LOST_KINDS}
 _COUNTS = dict.fromkeys(
-    ("cases", "passed", "active_cases", "errors", *_PASSED, *_SUMMED, *_COVERED), 0
+    ("cases", "passed", "active_cases", "errors", *_PASSED, *_LOST, *_SUMMED, *_COVERED), 0
 )
 _FIELDS = tuple(field for _, _, field in _AVERAGED)
 
@@ -109,7 +109,6 @@ class Tally:
         self._counts = _COUNTS.copy()
         self._noise: Counter[str] = Counter()
         self._dropped: Counter[str] = Counter()
-        self._lost: Counter[str] = Counter()
         self._values = {field: _Values() for field in _FIELDS}
         self._latencies = _Values()
 
@@ -135,8 +134,10 @@ class Tally:
         self._noise.update(chain.from_iterable(of["noise"]))
         if any(of["dropped"]):
             self._dropped.update(chain.from_iterable(of["dropped"]))
-        if any(of["lost"]):
-            self._lost.update(chain.from_iterable(of["lost"]))
+        lost = list(chain.from_iterable(of["lost"]))
+        if lost:
+            for name, why in _LOST.items():
+                counts[name] += lost.count(why)
         for name in _SUMMED:
             counts[name] += sum(of[name])
         covered = of["limit_covers_eligible"]
@@ -152,7 +153,6 @@ class Tally:
             self._counts[name] += count
         self._noise.update(other._noise)
         self._dropped.update(other._dropped)
-        self._lost.update(other._lost)
         for field, values in self._values.items():
             values.merge(other._values[field])
         self._latencies.merge(other._latencies)
@@ -173,7 +173,7 @@ class Tally:
             values = self._values[field]
             out[mean], out[n] = values.mean(), values.n
         out |= {name: noise.get(kind, 0) for name, kind in _NOISE.items()}
-        out |= {name: self._lost.get(kind, 0) for name, kind in _LOST.items()}
+        out |= {name: counts[name] for name in _LOST}
         out["leaks"] = noise[OTHER_USER] + dropped[OTHER_USER]
         out["unknown_ids"] = noise[UNKNOWN] + dropped[UNKNOWN]
         out["pinned_dropped"] = dropped[PINNED]
