@@ -19,7 +19,7 @@ from _measuring import table
 
 from pmb_hf.runner import run
 
-ROUNDS = 9
+ROUNDS = 41
 Call = tuple[str, str, bytes]
 
 
