@@ -30,7 +30,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     except RuntimeError as error:  # how some Pythons tell of links that go round in a circle
         raise InputError(f"{path} can't be written: its links lead nowhere") from error
     make_parent(path)
-    part = path.with_name(f".{path.name[:_PART_NAME]}.{os.getpid()}.part")
+    part = path.with_name(f"{part_stem(path)}.{os.getpid()}.part")
     with naming(path):
         try:
             with part.open("wb") as file:
@@ -40,6 +40,11 @@ def write_atomically(path: Path, content: str | bytes) -> None:
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)
+
+
+def part_stem(path: Path) -> str:
+    """How the name of what is still to become ``path`` begins."""
+    return f".{path.name[:_PART_NAME]}"
 
 
 def make_parent(path: Path) -> None:

@@ -13,9 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .errors import InputError
-
-_PART_NAME = 50
-"""How much of a folder's name its part bears; with all of it the part's name may be too long."""
+from .files import part_stem
 
 
 @contextmanager
@@ -34,7 +32,7 @@ def whole_folder(target: Path) -> Iterator[Path]:
     """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"{target} is there already; give a directory that is empty or new")
-    stem = f".{target.name[:_PART_NAME]}"
+    stem = part_stem(target)
     part = target.with_name(f"{stem}.{os.getpid()}.part")
     with _ending_in_order():
         _remove_left_over(target.parent, stem)

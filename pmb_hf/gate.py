@@ -168,12 +168,10 @@ def _evidence(measure: Measure, judged: Judged) -> tuple[str, ...]:
         return _named(measure.label, [b for b in (*record.relevant, *returned) if kinds[b] == kind])
     if name.startswith("noise_"):
         kind = name.removeprefix("noise_")
-        label = measure.label.removeprefix("noise: ")
-        return _named(label, [w.belief_id for w in found.wrong if w.kind == kind])
+        return _named(measure.kind, [w.belief_id for w in found.wrong if w.kind == kind])
     if name.startswith("lost_"):
         why = name.removeprefix("lost_")
-        label = measure.label.removeprefix("lost: ")
-        return _named(label, [item.belief_id for item in found.lost if item.why == why])
+        return _named(measure.kind, [item.belief_id for item in found.lost if item.why == why])
     if name == "pinned_dropped":
         kept = [w.belief_id for w in found.kept_out or () if w.kind == PINNED]
         return _named("pinned already", kept)

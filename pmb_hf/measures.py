@@ -31,6 +31,11 @@ class Measure(NamedTuple):
     definition: str
     source: str
 
+    @property
+    def kind(self) -> str:
+        """Of a count by kind, such as ``noise: drift``, the kind in words; else the label."""
+        return self.label.rpartition(": ")[2]
+
 
 def _rate(
     name: str, label: str, definition: str, null: str, n: str | None = None, source: str = PMB

@@ -60,6 +60,20 @@ def matches(expected: list[str], printed: list[str]) -> bool:
     return bool(printed) and fnmatchcase(printed[0], pattern) and matches(rest, printed[1:])
 
 
+def in_bash(
+    command: str, directory: Path, environment: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """Run a command as a reader would; its exit code is for the caller to look at."""
+    return subprocess.run(
+        ["bash", "-c", PREFIX + command],
+        cwd=directory,
+        env=environment,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
 def walk(directory: Path) -> None:
     """Write the files of the walkthrough and run its commands, in order, in ``directory``."""
     environment = {
@@ -80,14 +94,7 @@ def walk(directory: Path) -> None:
             if command == "echo $?":
                 assert expected == [str(code)]
                 continue
-            done = subprocess.run(
-                ["bash", "-c", PREFIX + command],
-                cwd=directory,
-                env=environment,
-                capture_output=True,
-                encoding="utf-8",
-                check=False,
-            )
+            done = in_bash(command, directory, environment)
             code = done.returncode
             # Hints go to standard error, and so does what ends with an error; progress does, too.
             printed = (done.stdout + done.stderr).splitlines()
@@ -127,14 +134,7 @@ def test_gates_of_the_workflows_are_met_after_the_walkthrough(walked: Path, tmp_
     assert len(commands) == 3
     environment = {**os.environ, "PMB_PYTHON": sys.executable, "PYTHONPATH": str(ROOT)}
     for command in commands:
-        done = subprocess.run(
-            ["bash", "-c", PREFIX + command],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-        )
+        done = in_bash(command, tmp_path, environment)
         assert done.returncode == 0, f"$ {command}\n{done.stdout}{done.stderr}"
 
 

@@ -47,4 +47,4 @@ def marks() -> dict[str, Any]:
 
 def noise_labels() -> dict[str, str]:
     """Kinds of wrong beliefs in words, the order in which charts show them."""
-    return {k: MEASURES[f"noise_{k}"].label.removeprefix("noise: ") for k in NOISE_KINDS}
+    return {k: MEASURES[f"noise_{k}"].kind for k in NOISE_KINDS}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import GateFailed, InputError
+from ..tables.text import numbered
 from .options import (
     FixturesOption,
     JsonOption,
@@ -139,24 +139,13 @@ def _entries(
     chosen = None if rules is None else known_rules(rules)
     corpora: dict[str, Corpus] = {}
     entries = []
-    for name, report in zip(_names(found), found, strict=True):
+    names = numbered([report.provider for report in found])
+    for name, report in zip(names, found, strict=True):
         key = corpus or report.corpus_name
         if key not in corpora:
             corpora[key] = corpus_of(report, corpus, fixtures)
         entries.append(Entry(name, report, judge(report, corpora[key], chosen)))
     return entries
-
-
-def _names(found: Sequence[Report]) -> list[str]:
-    """The provider's name; with a number where several reports are of one provider."""
-    counts = Counter(report.provider for report in found)
-    seen: Counter[str] = Counter()
-    names = []
-    for report in found:
-        name = report.provider
-        seen[name] += 1
-        names.append(f"{name} #{seen[name]}" if counts[name] > 1 else name)
-    return names
 
 
 def _compared(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..rules import SPEC
-from ..tables.text import clean, typed
+from ..tables.text import clean, numbered, typed
 from .facts import CONTROL, Row
 
 DATE = "date"
@@ -111,16 +110,7 @@ def _labels(provider: str, same: Sequence[Row]) -> list[str]:
                 label if value is None else f"{label} · {value}"
                 for label, value in zip(labels, values, strict=True)
             ]
-    return _numbered(labels)
-
-
-def _numbered(labels: Sequence[str]) -> list[str]:
-    total, seen = Counter(labels), Counter[str]()
-    numbered = []
-    for label in labels:
-        seen[label] += 1
-        numbered.append(f"{label} #{seen[label]}" if total[label] > 1 else label)
-    return numbered
+    return numbered(labels)
 
 
 def _distractors(recipe: Mapping[str, Any] | None) -> Trait:

@@ -17,7 +17,7 @@ from ..schema import Corpus
 from ..stats import Estimate, estimates
 from ..summary import Summary
 from ..tables.remarks import Remark, from_upstream, remarks
-from ..tables.text import clean
+from ..tables.text import clean, numbered
 
 LABEL_LENGTH = 40
 
@@ -128,13 +128,8 @@ def gather(given: Iterable[tuple[Report, Corpus]], rules: str | None = None) -> 
 
 
 def _labels(reports: Sequence[Report]) -> list[str]:
-    names = [clean(report.provider, LABEL_LENGTH).strip() or "(no name)" for report in reports]
-    total, seen = Counter(names), Counter[str]()
-    labels = []
-    for name in names:
-        seen[name] += 1
-        labels.append(f"{name} #{seen[name]}" if total[name] > 1 else name)
-    return labels
+    names = (clean(report.provider, LABEL_LENGTH).strip() for report in reports)
+    return numbered([name or "(no name)" for name in names])
 
 
 def _panel(

@@ -46,7 +46,7 @@ def cell(value: str, *below: str, kind: str = "") -> Markup:
 
 def noise_label(kind: str) -> str:
     """A noise kind in words."""
-    return MEASURES[f"noise_{kind}"].label.removeprefix("noise: ")
+    return MEASURES[f"noise_{kind}"].kind
 
 
 def glance(group: Group) -> Markup:

@@ -144,10 +144,7 @@ def _lost(parts: Sequence[Summary]) -> Iterable[Remark]:
     low = reasons.pop(BELOW_RANK)
     most = sorted((why for why in reasons if reasons[why]), key=lambda why: -reasons[why])
     if most:
-        shown = ", ".join(
-            f"{reasons[why]:,} {MEASURES[f'lost_{why}'].label.removeprefix('lost: ')}"
-            for why in most
-        )
+        shown = ", ".join(f"{reasons[why]:,} {MEASURES[f'lost_{why}'].kind}" for why in most)
         yield Remark(f"Missing {count_of(sum(reasons.values()), 'needed belief')}: {shown}.")
     if low:
         yield Remark(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
+from collections.abc import Sequence
 
 _SPACES = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029")
 _JOINERS = frozenset("\u200c\u200d")
@@ -57,6 +59,20 @@ def listed(names: list[str], shown: int) -> str:
     """
     text = ", ".join(clean(name) for name in names[:shown])
     return text if len(names) <= shown else f"{text} and {len(names) - shown} more"
+
+
+def numbered(names: Sequence[str]) -> list[str]:
+    """Names that are all different: those that are there more than once get a number.
+
+    >>> numbered(["bm25", "fts5", "bm25"])
+    ['bm25 #1', 'fts5', 'bm25 #2']
+    """
+    total, seen = Counter(names), Counter[str]()
+    made = []
+    for name in names:
+        seen[name] += 1
+        made.append(f"{name} #{seen[name]}" if total[name] > 1 else name)
+    return made
 
 
 def typed(value: object) -> str:
