@@ -31,6 +31,11 @@ class Query(NamedTuple):
     description: str = ""
     label: str = ""
 
+    @property
+    def key(self) -> tuple[str, int | None]:
+        """``(case_id, turn_index)``."""
+        return self.case_id, self.turn_index
+
     def is_asked(self, store: Store) -> bool:
         """Whether a provider is asked this, with the beliefs as they are in ``store``."""
         return is_asked(store, self.user_id, self.scopes, self.text, self.max_beliefs)

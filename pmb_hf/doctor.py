@@ -12,6 +12,7 @@ from typing import NamedTuple
 from . import doctor_checks as does
 from .doctor_kit import Fault, Kit, NotTried
 from .providers.http_errors import HttpFailure
+from .tables.text import count_of
 
 
 class Check(NamedTuple):
@@ -84,7 +85,7 @@ def examine(
         kit.close()
     if left:
         reset = done["reset"]
-        memories = "1 memory" if left == 1 else f"{left} memories"
+        memories = count_of(left, "memory", "memories")
         told = f"{reset.detail}; left in the store: {memories} of users {kit.user('…')}"
         done["reset"] = reset._replace(detail=told)
     return list(done.values())

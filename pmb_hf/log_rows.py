@@ -15,6 +15,7 @@ from .errors import InputError
 from .files import check_source
 from .schema import BELIEF_TYPES
 from .strict import what_is_wrong
+from .tables.text import count_of
 
 _MAX_BYTES = 256 * 1024 * 1024
 _LISTS = ("beliefs", "memories")
@@ -248,7 +249,7 @@ def _note_ignored(
         if not name.startswith("_"):
             near = difflib.get_close_matches(name, fields, n=1, cutoff=0.8)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            rows = "1 row" if count == 1 else f"{count} rows"
+            rows = count_of(count, "row")
             faults.notes.append(f"{path.name}: {name!r} is ignored in {rows}{hint}")
 
 

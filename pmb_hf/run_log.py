@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Self
 
 from .journal import Journal
 from .measured import ChangeRecord, Ingestion, Record
 from .records import OK
-from .wire import Entry, Load, Restart, Retry, Seeding, read_entry
+from .wire import Entry, Load, Restart, Seeding, read_entry
 
 Key = tuple[str, int | None]
 
@@ -19,8 +20,8 @@ Key = tuple[str, int | None]
 class RunLog:
     """Keeps records, changes and ingestion times; each is in the journal when kept.
 
-    Attributes:
-        failed_in_a_row: How many of the last records are failures.
+    The failures that an interrupted run ended with are forgotten, so that they are asked
+    for again: they may tell of the end of a provider, and not of their queries.
     """
 
     journal: Journal[Entry] | None = None
@@ -29,12 +30,19 @@ class RunLog:
     ingestion: Ingestion | None = None
     session_ingestion: Ingestion | None = None
     load: dict[str, Any] | None = None
-    failed_in_a_row: int = 0
 
     def __post_init__(self) -> None:
         """Take over what an interrupted run has left in the journal."""
         if self.journal is not None:
             self._replay(self.journal.lines)
+            for key in list(self.records)[len(self.records) - self.failed_in_a_row :]:
+                del self.records[key]
+
+    @property
+    def failed_in_a_row(self) -> int:
+        """How many of the last records are failures."""
+        last = reversed(self.records.values())
+        return sum(1 for _ in takewhile(lambda record: record.status != OK, last))
 
     @classmethod
     def open(cls, path: Path, config: Mapping[str, Any], *, resume: bool) -> Self:
@@ -44,7 +52,6 @@ class RunLog:
     def keep(self, record: Record) -> None:
         """Keep an answer."""
         self.records[record.key] = record
-        self.failed_in_a_row = 0 if record.status == OK else self.failed_in_a_row + 1
         self._write({"record": record.to_wire()})
 
     def keep_change(self, change: ChangeRecord) -> None:
@@ -71,10 +78,6 @@ class RunLog:
         """Forget a session's answers and changes; it starts anew."""
         self._forget(session)
         self._write({"restart": session})
-
-    def retry(self, keys: list[Key]) -> None:
-        """Mark answers that a resumed run asks for again; they stay until then."""
-        self._write({"retry": [list(key) for key in keys]})
 
     def done(self, *, sessions: bool) -> int:
         """How many answers of one part are kept."""
@@ -115,6 +118,3 @@ class RunLog:
                     self.load = figures
                 case Restart(session):
                     self._forget(session)
-                case Retry(keys):
-                    for key in keys:
-                        self.records.pop(key, None)

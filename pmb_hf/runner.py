@@ -15,11 +15,12 @@ from .context import Snapshot
 from .corpus import load_corpus
 from .deadline import Deadline, OutOfTimeError, seconds
 from .errors import ProviderError, ResumeError, RunStoppedWarning
-from .faults import is_interrupt, named
+from .faults import named
 from .files import write_atomically
 from .grow.files import opened
 from .grow.recipe import Recipe
 from .grow.source import Distractors, bare
+from .liveness import gone, warm_up
 from .load import measure_load
 from .measured import Record
 from .memories import check_text_mode
@@ -43,8 +44,7 @@ from .settings import (
     runnable_parts,
 )
 from .states import keys_of, seed
-
-_WARM_UP = "warm up"
+from .tables.text import count_of
 
 
 class Progress(NamedTuple):
@@ -260,27 +260,21 @@ class _Run:
             return
         store = Snapshot(seed(self.corpus))
         self.log.keep_ingestion(self._seeder().seed(store.values()))
-        self._warm_up()
         asker = self._asker()
+        warm_up(asker, self.corpus.user_id)
         for query in todo:
             self._keep(asker.ask(query, store), len(self.corpus.cases))
             if self.stopped is not None:
                 return
+        if self._is_gone(asker):
+            return
         if self.settings.concurrency is not None and wants_load:
             queries = queries_of(self.corpus)
             self.log.keep_load(measure_load(asker, queries, store, self.settings.concurrency))
 
-    def _warm_up(self) -> None:
-        """One search whose time counts nowhere: lazy indexes and connections settle in it."""
-        user = self.settings.namespace + self.corpus.user_id
-        try:
-            self.provider.search(query=_WARM_UP, user_id=user, scopes=(_WARM_UP,), limit=1)
-        except BaseException as error:
-            if is_interrupt(error):
-                raise
-
     def _sessions(self) -> None:
-        runner = SessionRunner(self.corpus, self._asker(), self._seeder(), self.log.keep_change)
+        asker = self._asker()
+        runner = SessionRunner(self.corpus, asker, self._seeder(), self.log.keep_change)
         total = sum(len(session.turns) for session in self.corpus.sessions)
         for session in self.corpus.sessions:
             keys = [(session.case_id, turn.turn_index) for turn in session.turns]
@@ -295,14 +289,23 @@ class _Run:
                 self.log.keep_session_ingestion(runner.ingestion)
             if self.stopped is not None:
                 return
+        self._is_gone(asker)
+
+    def _is_gone(self, asker: Asker) -> bool:
+        """Stop if the last cases failed and the provider answers nothing any more."""
+        failed = self.log.failed_in_a_row
+        why = gone(asker, self.corpus, self.log.records) if failed else None
+        if why is not None:
+            self._stop(
+                f"the last {count_of(failed, 'case')} failed, and another search does, too: {why}"
+            )
+        return why is not None
 
     def _keep(self, record: Record, total: int) -> None:
         self.log.keep(record)
         failed = self.log.failed_in_a_row
         if failed >= self.settings.max_failures:
-            self.log.retry(list(self.log.records)[-failed:])
-            cases = "1 case" if failed == 1 else f"{failed} cases"
-            self._stop(f"{cases} failed in a row; the last: {record.error}")
+            self._stop(f"{count_of(failed, 'case')} failed in a row; the last: {record.error}")
         elif self.deadline.passed:
             self._stop(str(self.deadline))
         if self.progress is not None:

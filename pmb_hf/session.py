@@ -7,11 +7,24 @@ from dataclasses import dataclass, field
 
 from .asking import Asker, Query
 from .measured import ChangeRecord, Ingestion, Record
-from .schema import SESSION_CATEGORY, Belief, Corpus, Session
+from .schema import SESSION_CATEGORY, Belief, Corpus, Session, Turn
 from .seeding import Seeder
 from .states import prerequisites, seed
 
 SHARED = "shared"
+
+
+def query_of(session: Session, turn: Turn) -> Query:
+    """A turn as a query."""
+    return Query(
+        case_id=session.case_id,
+        category=SESSION_CATEGORY,
+        user_id=session.user_id,
+        scopes=turn.scope,
+        text=turn.query,
+        turn_index=turn.turn_index,
+        label=turn.label,
+    )
 
 
 @dataclass(slots=True)
@@ -39,16 +52,7 @@ class SessionRunner:
         """
         self._prepare(session)
         for turn in session.turns:
-            query = Query(
-                case_id=session.case_id,
-                category=SESSION_CATEGORY,
-                user_id=session.user_id,
-                scopes=turn.scope,
-                text=turn.query,
-                turn_index=turn.turn_index,
-                label=turn.label,
-            )
-            record = self.asker.ask(query, self._store)
+            record = self.asker.ask(query_of(session, turn), self._store)
             for change in self.seeder.apply(
                 self._store, turn.changes, session.case_id, turn.turn_index
             ):

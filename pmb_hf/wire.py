@@ -199,12 +199,6 @@ class Restart(NamedTuple):
     case_id: str
 
 
-class Retry(NamedTuple):
-    """These answers are asked for again."""
-
-    keys: tuple[tuple[str, int | None], ...]
-
-
 class Seeding(NamedTuple):
     """The times of writing the seed, before the cases or before the sessions."""
 
@@ -218,7 +212,7 @@ class Load(NamedTuple):
     figures: dict[str, Any]
 
 
-Entry = Record | ChangeRecord | Seeding | Load | Restart | Retry
+Entry = Record | ChangeRecord | Seeding | Load | Restart
 """What one line of a journal stands for."""
 
 
@@ -228,21 +222,6 @@ def _restart(raw: Any, where: str) -> Restart:
     return Restart(raw)
 
 
-def _is_key(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and len(value) == 2
-        and isinstance(value[0], str)
-        and (value[1] is None or (isinstance(value[1], int) and not isinstance(value[1], bool)))
-    )
-
-
-def _retry(raw: Any, where: str) -> Retry:
-    if not isinstance(raw, list) or not all(map(_is_key, raw)):
-        raise InputError(f"{where} must be a list of [case id, turn or null] pairs")
-    return Retry(tuple((case_id, turn) for case_id, turn in raw))
-
-
 _ENTRIES: Mapping[str, Callable[[Any, str], Entry]] = {
     "record": read_record,
     "change": read_change,
@@ -250,7 +229,6 @@ _ENTRIES: Mapping[str, Callable[[Any, str], Entry]] = {
     "sessionIngestion": lambda raw, where: Seeding(read_ingestion(raw, where), sessions=True),
     "load": lambda raw, where: Load(read_load(raw, where)),
     "restart": _restart,
-    "retry": _retry,
 }
 
 

@@ -33,7 +33,8 @@ class Traits:
     ``ids`` says where results carry the belief id: ``id``, ``metadata``,
     ``snake`` (metadata.belief_id), ``own`` (only the service's own id, which
     ``/add`` answers) or ``none``. ``answers_add`` is ``id``, ``results`` or ``nothing``.
-    ``fail`` maps the number of a search to the answer that it gets instead.
+    ``fail`` maps the number of a search to the answer that it gets instead, ``hang``
+    to the seconds that it takes.
     """
 
     ids: str = "id"
@@ -51,6 +52,7 @@ class Traits:
     prefix: str = ""
     authorization: str | None = None
     fail: dict[int, tuple[int, dict[str, str], str]] = field(default_factory=dict)
+    hang: dict[int, float] = field(default_factory=dict)
 
 
 class Standin:
@@ -168,8 +170,10 @@ class Standin:
     async def search(self, body: dict[str, Any]) -> Response:
         traits = self.traits
         self.searches += 1
-        if self.searches in traits.fail:
-            code, headers, text = traits.fail[self.searches]
+        number = self.searches
+        await asyncio.sleep(traits.hang.get(number, 0.0))
+        if number in traits.fail:
+            code, headers, text = traits.fail[number]
             return Response(text, code, headers)
         self._settle()
         scope = body["scope"]

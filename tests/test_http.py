@@ -374,6 +374,41 @@ def test_a_bad_answer_to_a_canary_or_readiness_search_is_asked_again() -> None:
     assert report.ingestion.visible_ms > 20
 
 
+REFUSALS = [(code, {}, "not now") for code in (400, 401, 403, 404, 405, 409, 501)]
+
+
+def test_a_search_that_hangs_or_is_refused_once_only_delays() -> None:
+    plain = run("fts5", "native")
+    with standin() as service:
+        provider = connect(service.url)
+        provider.check_empty(rows=native_rows(), timeout_s=1)
+        canary, service.searches = service.searches, 0
+        provider.close()
+        ready = canary + 2
+        service.traits.hang = {1: 4.0, ready: 4.0}
+        service.traits.fail = dict(enumerate(REFUSALS, ready + 1))
+        report = run(service.url, "native", ready_timeout_s=6)
+        assert service.searches > ready + len(REFUSALS)
+    assert timeless(report) == timeless(plain)
+    assert report.provenance["stopped"] is None
+    assert report.ingestion is not None
+    assert report.ingestion.visible_ms is not None
+    assert 500 < report.ingestion.visible_ms < 4000
+
+
+def test_a_user_who_is_not_known_yet_is_asked_for_until_the_time_is_up() -> None:
+    with standin() as service:
+        provider = connect(service.url)
+        provider.add(**ROWS[0])
+        service.traits.fail = dict.fromkeys(range(1, 500), (404, {}, "no such user"))
+        with pytest.raises(NotReadyError, match=r"'b-kiln' .*within 7 s.* answered 404"):
+            provider.wait_ready(belief_id="b-kiln", user_id="ana", timeout_s=7)
+        service.traits.fail = dict.fromkeys(range(1, 500), (401, {}, "who?"))
+        with pytest.raises(NotReadyError, match=r"'b-kiln' .*within 5 s.* answered 401"):
+            provider.wait_ready(belief_id="b-kiln", user_id="ana", timeout_s=60)
+        provider.close()
+
+
 def test_a_store_that_never_gives_a_usable_answer_is_named() -> None:
     with standin() as service:
         service.traits.fail = dict.fromkeys(range(1, 500), HTML)
@@ -382,11 +417,11 @@ def test_a_store_that_never_gives_a_usable_answer_is_named() -> None:
         assert canary.value.status == "bad_answer"
         provider = connect(service.url)
         provider.add(**ROWS[0])
-        with pytest.raises(NotReadyError, match=r"within 0\.2 s.*last search failed: POST"):
+        with pytest.raises(NotReadyError, match=r"within 0\.2 s.*last attempt failed: POST"):
             provider.wait_ready(belief_id="b-kiln", user_id="ana", timeout_s=0.2)
         service.traits.fail = dict.fromkeys(range(1, 500), (401, {}, "who are you?"))
-        with pytest.raises(HttpStatusError, match="401"):
-            provider.wait_ready(belief_id="b-kiln", user_id="ana", timeout_s=5)
+        with pytest.raises(NotReadyError, match=r"'b-kiln' .*within 0\.2 s.* answered 401"):
+            provider.wait_ready(belief_id="b-kiln", user_id="ana", timeout_s=0.2)
         provider.close()
 
 

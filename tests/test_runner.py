@@ -166,6 +166,51 @@ def test_a_stopped_run_asks_again_for_what_failed_in_the_end(tmp_path: Path) -> 
     assert [r.error for r in stopped.records if r.status != "ok"] == ["hiccup", *["down"] * 4]
 
 
+@pytest.mark.parametrize("part", ["retrieval", "sessions"])
+def test_a_provider_that_is_gone_at_the_end_stops_the_run(tmp_path: Path, part: str) -> None:
+    out = tmp_path / "report.json"
+    searches = Faulty({})
+    total = len(run(searches, parts=[part]).records)
+    last = searches.searches + 1
+    broken = Faulty({n: ProviderError("down") for n in range(last - 2, last + 9)})
+    with pytest.warns(RunStoppedWarning, match="the last 2 cases failed, and another search"):
+        stopped = run(broken, parts=[part], out=out)
+    assert [r.status for r in stopped.records if r.status != "ok"] == ["error"] * 2
+    assert stopped.provenance["stopped"].endswith("another search does, too: down")
+    whole = run(Faulty({}), parts=[part], out=out, resume=True)
+    assert [r.status for r in whole.records] == ["ok"] * total
+    assert whole.provenance["stopped"] is None
+    assert not out.with_name("report.json.journal").exists()
+
+
+def test_last_cases_that_fail_by_themselves_end_no_run(tmp_path: Path) -> None:
+    searches = Faulty({})
+    run(searches, parts=["retrieval"])
+    last = searches.searches
+    broken = Faulty({last - 1: ProviderError("no"), last: ProviderError("no")})
+    report = run(broken, parts=["retrieval"], out=tmp_path / "report.json")
+    assert report.provenance["stopped"] is None
+    assert [r.error for r in report.records if r.error] == ["no"] * 2
+
+
+def test_failures_before_a_reset_that_fails_are_asked_again(tmp_path: Path) -> None:
+    class Dies(Faulty):
+        def reset(self) -> None:
+            if self.searches > 10:
+                raise ProviderError("gone")
+            super().reset()
+
+    out = tmp_path / "report.json"
+    searches = Faulty({})
+    run(searches, parts=["retrieval"])
+    last = searches.searches
+    with pytest.warns(RunStoppedWarning, match="reset failed: gone"):
+        # One more search answers, so that the end is only seen by the reset.
+        run(Dies({last - 1: ProviderError("a"), last: ProviderError("b")}), out=out)
+    whole = run(Faulty({}), name="Dies", out=out, resume=True)
+    assert {r.status for r in whole.records} == {"ok"}
+
+
 def test_a_run_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "report.json"
     with pytest.raises(ProviderError, match="nothing was measured: the run took longer than 0 s"):

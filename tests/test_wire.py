@@ -53,7 +53,6 @@ LINES: dict[str, Any] = {
     "sessionIngestion": INGESTION.to_wire(),
     "load": LOAD,
     "restart": "s",
-    "retry": [["c", None], ["s", 2]],
 }
 
 
@@ -148,8 +147,6 @@ BAD: dict[str, tuple[Any, str]] = {
     "load number": ({"load": 5}, "load must be an object"),
     "load figure": (changed("load", put(errors=None)), "load.errors must be a whole number"),
     "restart number": ({"restart": 5}, "restart must be the id of a session"),
-    "retry number": ({"retry": 5}, "retry must be a list of [case id, turn or null] pairs"),
-    "retry rows": ({"retry": [["c"]]}, "retry must be a list of [case id, turn or null] pairs"),
     "another kind": ({"note": "x"}, "must hold one of record, change"),
     "two kinds": ({"restart": "s", "load": LOAD}, "must hold one of record, change"),
     "no kind": ({}, "must hold one of record, change"),

@@ -9,25 +9,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
-from ..errors import InputError, NotReadyError
+from ..errors import InputError
 from . import http_wire as wire
 from .http_calls import Answer, Call
 from .http_config import HttpConfig
-from .http_errors import HttpFailure, HttpStatusError, LeftoverError, UnsupportedError
+from .http_errors import (
+    DeadlineError,
+    HttpFailure,
+    HttpStatusError,
+    LeftoverError,
+    UnsupportedError,
+)
 from .http_memories import Found, Written, merge
 from .http_ready import has_arrived, probes, queries_for, scopes_of
 from .http_secrets import Secrets
 from .http_service import Service
+from .patience import GRACE_S, Patience, wait_until
 from .protocol import AddRow, Hit
 
 POLL_LIMIT = 50
 """How many results are asked for when waiting for a memory to show."""
-EMPTY_GRACE_S = 5.0
-"""How long a store may take to be empty after a reset, in seconds."""
-
-_POLL_S, _POLL_TOP_S = 0.02, 0.5
 
 
 class HttpProvider:
@@ -47,6 +51,7 @@ class HttpProvider:
         self.text_mode = config.text_mode
         self._written = Written(secrets.redact)
         self._delayed = False
+        self._slowest_s = 0.0
 
     @property
     def version(self) -> str | None:
@@ -93,26 +98,28 @@ class HttpProvider:
         """Make sure that the users of ``rows``, about to be written, have nothing yet.
 
         A search that the service answers with an error tells nothing: some
-        can't search an empty store. Any other failure is looked at again, as long
-        as a store may take to be empty.
+        can't search an empty store. One that finds something, or gives no usable
+        answer, is made again for 5 s, one that is late as long as ``timeout_s`` allows.
 
         Raises:
             LeftoverError: A search still finds something.
             HttpFailure: No search came to an answer.
         """
-        until = time.monotonic() + min(timeout_s, EMPTY_GRACE_S)
         for row in probes(rows):
-            pause = _POLL_S
-            while (fault := self._leftover(row)) is not None:
-                if time.monotonic() + pause > until:
+            patience = self._patience(timeout_s)
+            grace: Patience | None = None
+            while (fault := self._leftover(row, patience)) is not None:
+                if isinstance(fault, DeadlineError):
+                    waits = patience
+                else:
+                    waits = grace = grace or Patience(min(timeout_s, GRACE_S))
+                if not waits.pause():
                     raise fault
-                time.sleep(pause)
-                pause = min(2 * pause, _POLL_TOP_S)
 
-    def _leftover(self, row: AddRow) -> HttpFailure | None:
+    def _leftover(self, row: AddRow, patience: Patience) -> HttpFailure | None:
         """What speaks against an empty store."""
         try:
-            found = self._probe(queries_for(row)[0], row, self._config.timeout)
+            found = self._probe(queries_for(row)[0], row, patience)
         except HttpStatusError:
             return None
         except HttpFailure as failure:
@@ -205,9 +212,8 @@ class HttpProvider:
         comes before ``timeout_s``.
 
         Raises:
-            NotReadyError: It did not show in time; says how the last search failed,
-                if it did.
-            HttpStatusError: The service refuses to search.
+            NotReadyError: It did not show in time, or searches were refused for 5 s;
+                says how the last search failed, if it did.
         """
         own = self._config.ready_timeout
         seconds = timeout_s if own is None else own
@@ -217,9 +223,9 @@ class HttpProvider:
         if self._config.honour_seed_delay and not self._delayed:
             time.sleep(self._config.seed_delay_ms / 1000)
         self._delayed = True
-        until = time.monotonic() + seconds
+        patience = self._patience(seconds)
         if not self._waited(row, seconds):
-            self._poll(row, before, until, seconds)
+            self._poll(row, before, patience)
 
     def _waited(self, row: AddRow, seconds: float) -> bool:
         """Whether the service has ``/wait`` and says that all is there."""
@@ -243,33 +249,29 @@ class HttpProvider:
             pass
         return False
 
-    def _poll(self, row: AddRow, before: AddRow | None, until: float, seconds: float) -> None:
-        queries = queries_for(row)
-        pause, turn, last = _POLL_S, 0, ""
-        while True:
-            left = max(until - time.monotonic(), _POLL_TOP_S)
-            try:
-                hits = self._probe(queries[turn % len(queries)], row, left)
-                if has_arrived(hits, row, before):
-                    return
-                last = ""
-            except HttpFailure as failure:
-                if isinstance(failure, HttpStatusError) and not failure.passing:
-                    raise
-                last = f" The last search failed: {failure}"
-            turn += 1
-            if time.monotonic() + pause > until:
-                raise NotReadyError(
-                    f"belief {row['belief_id']!r} of user {row['user_id']!r} was written, but "
-                    f"searches did not show it within {seconds:g} s: give it more time with "
-                    f"--ready-timeout, or check that /search returns ids as /add got them.{last}"
-                )
-            time.sleep(pause)
-            pause = min(2 * pause, _POLL_TOP_S)
+    def _poll(self, row: AddRow, before: AddRow | None, patience: Patience) -> None:
+        queries = cycle(queries_for(row))
+        wait_until(
+            lambda: (
+                None if has_arrived(self._probe(next(queries), row, patience), row, before) else ""
+            ),
+            patience,
+            lambda seconds: (
+                f"belief {row['belief_id']!r} of user {row['user_id']!r} was written, but "
+                f"searches did not show it within {seconds:g} s: give it more time with "
+                "--ready-timeout, or check that /search returns ids as /add got them."
+            ),
+        )
 
-    def _probe(self, query: str, row: AddRow, timeout_s: float) -> list[Hit]:
-        timeout = min(timeout_s, self._config.timeout)
+    def _patience(self, seconds: float) -> Patience:
+        # What was that slow may well be so again: an answer is not to be cut off for nothing.
+        return Patience(seconds, answer_s=2 * self._slowest_s)
+
+    def _probe(self, query: str, row: AddRow, patience: Patience) -> list[Hit]:
+        timeout = patience.share(self._config.timeout)
+        started = time.monotonic()
         found = self._search(query, row["user_id"], scopes_of(row), POLL_LIMIT, timeout, 0)
+        self._slowest_s = max(self._slowest_s, time.monotonic() - started)
         return [hit for hit, _ in found]
 
     def _search(

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any, ClassVar
 
-from ..errors import ProviderError
 from .http_calls import Call, Caller
 from .http_config import HttpConfig
 from .http_errors import AnswerError, BrokenConnectionError, HttpFailure, HttpStatusError
@@ -106,10 +105,6 @@ class ServiceStore(VendorStore):
         """
         told = self._call(Call("GET", path, timeout_s=_HEALTH_S, retries=0))
         return told if isinstance(told, dict) else {}
-
-    def _may_pass(self, error: ProviderError) -> bool:
-        refused = isinstance(error, HttpStatusError) and not error.passing
-        return isinstance(error, HttpFailure) and not refused
 
     def _bad(self, call: Call, said: str) -> AnswerError:
         """What to raise about an answer that has not the documented shape."""

@@ -20,12 +20,12 @@ metadata. A reset deletes all documents that were written, 100 a call.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from time import monotonic, sleep
 from typing import Any
 from urllib.parse import quote
 
-from ..errors import InputError, NotReadyError, ProviderError
+from ..errors import InputError, ProviderError
 from .http_calls import Call
+from .patience import Patience, wait_until
 from .protocol import Hit, Option
 from .service_store import (
     RETRIES_OPTION,
@@ -58,7 +58,6 @@ SERVICE = (
 )
 
 _BULK = 100
-_POLL_S, _POLL_TOP_S = 0.05, 2.0
 
 
 class SupermemoryProvider(ServiceStore):
@@ -115,19 +114,17 @@ class SupermemoryProvider(ServiceStore):
             ProviderError: It gave a document up.
         """
         require(self._book, user_id, belief_id)
-        until, pause = monotonic() + timeout_s, _POLL_S
-        while (waiting := self._unfinished()) is not None:
-            if monotonic() + pause > until:
-                raise NotReadyError(
-                    f"supermemory: memory {waiting[0]!r} was written, but its document is still "
-                    f"{waiting[1]!r} after {timeout_s:g} s: give it more time with "
-                    "--ready-timeout."
-                )
-            sleep(pause)
-            pause = min(2 * pause, _POLL_TOP_S)
+        wait_until(
+            self._unfinished,
+            Patience(timeout_s),
+            lambda seconds: (
+                f"supermemory: memory {belief_id!r} was written, but its document was not done "
+                f"after {seconds:g} s: give it more time with --ready-timeout."
+            ),
+        )
 
-    def _unfinished(self) -> tuple[str, str] | None:
-        """The first belief whose document is not done, and its status."""
+    def _unfinished(self) -> str | None:
+        """What to say of the first belief whose document is not done; None if all are."""
         with self._lock:
             for key in list(self._pending):
                 call = Call("GET", self._path(key))
@@ -138,7 +135,7 @@ class SupermemoryProvider(ServiceStore):
                         f"supermemory: the document of memory {belief_id!r} failed."
                     )
                 if status != "done":
-                    return belief_id, status
+                    return f" The document of {belief_id!r} is still {status!r}."
                 del self._pending[key]
         return None
 

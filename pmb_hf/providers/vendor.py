@@ -11,11 +11,11 @@ import math
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from time import monotonic, sleep
 from typing import Any
 
-from ..errors import InputError, MissingDependencyError, NotReadyError, ProviderError
+from ..errors import InputError, MissingDependencyError, ProviderError
 from .environments.versions import package_version
+from .patience import Patience, wait_until
 from .protocol import AddRow, Hit, Option
 from .store import Memory, RecordBook, require, scopes_of
 
@@ -29,7 +29,6 @@ SCOPE_OPTION = Option(
 TOP_K_OPTION = Option("top_k", int, None, "Never return more than this many memories.")
 
 _LOOK = 50  # results asked for when looking whether a write shows
-_PAUSE_S, _PAUSE_TOP_S = 0.02, 0.5
 
 
 class VendorStore(ABC):
@@ -165,28 +164,19 @@ class VendorStore(ABC):
         """Return once the system finds the memory by its own text.
 
         Raises:
-            NotReadyError: It did not show within ``timeout_s`` seconds; says how the
-                last search failed, if it did.
-            ProviderError: A search failed in a way that waiting does not mend.
+            NotReadyError: It did not show within ``timeout_s`` seconds, or a service
+                refused searches for 5 s; says how the last search failed, if it did.
+            ProviderError: A search failed that was no call to a service.
         """
         memory = require(self._book, user_id, belief_id)
-        until, pause, last = monotonic() + timeout_s, _PAUSE_S, ""
-        while True:
-            try:
-                if self._shows(memory):
-                    return
-                last = ""
-            except ProviderError as error:
-                if not self._may_pass(error):
-                    raise
-                last = f" The last search failed: {error}"
-            if monotonic() + pause > until:
-                raise NotReadyError(
-                    f"memory {belief_id!r} of user {user_id!r} was written, but a search for its "
-                    f"own text did not show it within {timeout_s:g} s.{last}"
-                )
-            sleep(pause)
-            pause = min(2 * pause, _PAUSE_TOP_S)
+        wait_until(
+            lambda: None if self._shows(memory) else "",
+            Patience(timeout_s),
+            lambda seconds: (
+                f"memory {belief_id!r} of user {user_id!r} was written, but a search for its "
+                f"own text did not show it within {seconds:g} s."
+            ),
+        )
 
     def close(self) -> None:
         """Let go of the system; twice is fine."""
@@ -200,10 +190,6 @@ class VendorStore(ABC):
         with self._lock:
             found = list(self._find(memory.text, memory.user_id, asked, _LOOK))
         return any(hit.id == memory.belief_id and hit.text in (None, memory.text) for hit in found)
-
-    def _may_pass(self, error: ProviderError) -> bool:
-        """Whether the same search may go well in a moment."""
-        return False
 
     def _check_open(self) -> None:
         if self._closed:
