@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
-import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from .ending import ending_in_order
 from .errors import InputError
 from .files import part_stem
 
@@ -34,7 +32,7 @@ def whole_folder(target: Path) -> Iterator[Path]:
         raise InputError(f"{target} is there already; give a directory that is empty or new")
     stem = part_stem(target)
     part = target.with_name(f"{stem}.{os.getpid()}.part")
-    with _ending_in_order():
+    with ending_in_order(_exit):
         _remove_left_over(target.parent, stem)
         try:
             part.mkdir(parents=True)
@@ -71,25 +69,5 @@ def _is_running(pid: int) -> bool:
     return True
 
 
-@contextmanager
-def _ending_in_order() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the program as an exit does, unless somebody handles them."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread can handle signals
-        return
-    names = (name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
-    numbers = [signal.Signals[name] for name in names]
-    taken = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
-
-    def end(number: int, _frame: object) -> None:
-        for each in taken:  # a second one shall not interrupt the cleaning up
-            signal.signal(each, signal.SIG_IGN)
-        sys.exit(128 + number)
-
-    for number in taken:
-        signal.signal(number, end)
-    try:
-        yield
-    finally:
-        for number in taken:
-            signal.signal(number, signal.SIG_DFL)
+def _exit(number: int) -> SystemExit:
+    return SystemExit(128 + number)

@@ -31,6 +31,7 @@ from .scoring import score_case
 T = TypeVar("T")
 Key = tuple[str, int | None]
 _LONGEST_MS = 1e300  # so that sums stay finite
+_PAST_INT64 = 2**63
 
 KIND_COLUMNS = {
     "superseded": "superseded_beliefs",
@@ -163,9 +164,16 @@ def retrieval_from_row(row: Mapping[str, Any]) -> Retrieval:
 
 def _limit(row: Mapping[str, Any], where: str) -> int | None:
     limit = row.get("limit")
+    _check_size(limit, "limit", where)
     if limit is None or (isinstance(limit, int) and not isinstance(limit, bool) and limit >= 0):
         return limit
     raise RowError(f"{where}: 'limit' must be a whole number >= 0 or null, not {limit!r}")
+
+
+def _check_size(value: object, field: str, where: str) -> None:
+    """Refuse a number that no column holds; it is not shown, for it may have any length."""
+    if isinstance(value, int) and not -_PAST_INT64 <= value < _PAST_INT64:
+        raise RowError(f"{where}: {field!r} is beyond 64 bits; give a smaller whole number")
 
 
 def _status(row: Mapping[str, Any], where: str) -> str:
@@ -240,6 +248,7 @@ def row_key(row: Mapping[str, Any], role: str) -> Key:
         raise RowError(f"a {role} has no usable 'case_id': must be a string, not {case_id!r}")
     if turn is not None and (isinstance(turn, bool) or not isinstance(turn, int)):
         raise RowError(f"{role} {case_id!r}: 'turn_index' must be a whole number, not {turn!r}")
+    _check_size(turn, "turn_index", f"{role} {case_id!r}")
     return case_id, turn
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -308,12 +309,15 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path, command: str) -> None
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["r.json", out])
 
 
-def test_an_interrupt_in_a_provider_is_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_an_interrupt_in_a_provider_is_one(tmp_path: Path, sent: signal.Signals, code: int) -> None:
     program_text = (
         "import os, signal, sys; from pmb_hf.cli import main\n"
         "from pmb_hf.providers import fts5\n"
         "class Ctrl(fts5.Fts5Provider):\n"
-        "    def add(self, **row): os.kill(os.getpid(), signal.SIGINT)\n"
+        f"    def add(self, **row): os.kill(os.getpid(), {sent:d})\n"
         "from pmb_hf.providers import registry\n"
         "registry.create = lambda name, options=None: Ctrl()\n"
         "sys.exit(main())\n"
@@ -326,7 +330,29 @@ def test_an_interrupt_in_a_provider_is_one(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert done.returncode == 130, done.stderr
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.rglob("*")) == []
+
+
+def test_an_interrupt_while_commands_are_read_is_one_word() -> None:
+    program_text = (
+        "import os, signal, sys\n"
+        "class Ctrl:\n"
+        "    def find_spec(self, name, *rest):\n"
+        "        if name == 'typer': os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Ctrl())\n"
+        "from pmb_hf.__main__ import main\n"
+        "sys.exit(main())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program_text, "--help"],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (130, "error: interrupted\n")
 
 
 def test_a_full_disk_while_growing_names_the_folder(tmp_path: Path) -> None:

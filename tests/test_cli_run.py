@@ -206,9 +206,19 @@ def test_resume_takes_the_newest_unfinished_run_like_this_one(tmp_path: Path) ->
         ("bm25-native-spec-20260103t000000", "bm25-native-spec-20260102t000000", "bm25-native-up")
     ):
         journal = tmp_path / f"{stem}.json.journal"
-        journal.touch()
+        journal.write_text("a header\na result\n")
         os.utime(journal, (1000 + age, 1000 + age))
     assert newest() == "bm25-native-spec-20260102t000000.json"
+    # What holds less is newer, and yet not what is to be gone on with.
+    (tmp_path / "bm25-native-spec-20260104t000000.json.journal").write_text("a header\n")
+    (tmp_path / "bm25-native-spec-20260105t000000.json.journal").touch()
+    assert newest() == "bm25-native-spec-20260102t000000.json"
+    for path in tmp_path.glob("*2026010[23]t*"):
+        path.unlink()
+    assert newest() == "bm25-native-spec-20260104t000000.json"
+    (tmp_path / "bm25-native-spec-20260104t000000.json.journal").unlink()
+    with pytest.raises(InputError, match="nothing to resume"):
+        newest()
     with pytest.raises(InputError, match="nothing to resume"):
         newest(rules="upstream-2026-06")
     with pytest.raises(InputError, match="nothing to resume"):
@@ -320,12 +330,16 @@ def test_a_killed_run_is_gone_on_with_and_refuses_another_configuration(here: Pa
     assert not journal.exists()
 
 
-def test_an_interrupted_run_says_how_to_go_on(here: Path) -> None:
+@pytest.mark.parametrize(
+    ("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_an_interrupted_run_says_how_to_go_on(here: Path, sent: signal.Signals, code: int) -> None:
     with start_slowly(here) as process:
         journal = wait_for_cases(here, 10)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(sent)
         out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == code
+    assert not list(here.rglob(".*.lock"))
     assert out == ""
     assert err.count("\n") == 1
     assert str(journal.relative_to(here)) in err

@@ -12,20 +12,23 @@ from typing import Any, TextIO, cast
 import typer
 from typer.core import TyperGroup
 
+from ..ending import INTERRUPTED, ending_in_order, exit_code_of
 from ..errors import PmbError
 from ..tokens import Covered
 from .output import UNREAD, error_line, hint_line
 
 DEBUG_ENV = "PMB_DEBUG"
-USAGE, BUG, INTERRUPTED = 2, 70, 130
+USAGE, BUG = 2, 70
 EXIT_CODES = {
     0: "done",
     1: "a limit or check was not met: --fail-under, --max-regression, `data lint`, `doctor`",
     2: "wrong use or input, or a file that can't be read or written",
     3: "the provider failed, or the run stopped early",
     BUG: f"a bug in pmb-hf; `{DEBUG_ENV}=1` shows where",
+    129: "ended by SIGHUP, which is as good as an interrupt",
     INTERRUPTED: "interrupted; a run's journal is kept",
     UNREAD: "whoever read the output stopped reading",
+    143: "ended by SIGTERM, which is as good as an interrupt",
 }
 """What the exit codes mean."""
 
@@ -79,10 +82,11 @@ def guarded(command: Callable[[], Any]) -> int:
     # Libraries write there, too: what a server warns of, and tracebacks.
     sys.stderr = cast("TextIO", Covered(stderr))
     try:
-        result = command()
-    except (KeyboardInterrupt, typer.Abort):
+        with ending_in_order():
+            result = command()
+    except (KeyboardInterrupt, typer.Abort) as error:
         error_line("interrupted")
-        return INTERRUPTED
+        return exit_code_of(error.__cause__ or error)
     except Exception as error:  # noqa: BLE001 - the outermost frame: all becomes an exit code
         return _failed(error)
     finally:

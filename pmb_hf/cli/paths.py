@@ -49,7 +49,8 @@ def report_path(
     it is a directory (default: ``reports``), and the file in it is named
     ``<provider>-<corpus>-<rules>-<time in UTC>.json``, with a number if that is taken.
     Its journal is made at once, so that a run which starts in the same second gets
-    another name. With ``resume`` it is the newest one that has a journal.
+    another name. With ``resume`` it is the newest one that has a journal with results,
+    else with a beginning.
 
     Raises:
         InputError: If there is no run to go on with, or the directory can't be one.
@@ -69,6 +70,18 @@ def report_path(
 def journal_of(report: Path) -> Path:
     """The journal that stands beside a report until its run is done."""
     return report.with_name(report.name + JOURNAL)
+
+
+def holds_results(journal: Path) -> bool:
+    """Whether a journal is there and holds more than how its run began."""
+    return _lines(journal) > 1
+
+
+def _lines(journal: Path) -> int:
+    try:
+        return journal.read_bytes().count(b"\n")
+    except FileNotFoundError:
+        return 0
 
 
 def _slug(text: str) -> str:
@@ -99,8 +112,10 @@ def _claimed(path: Path) -> bool:
 
 def _newest_unfinished(directory: Path, stem: str) -> Path:
     pattern = re.compile(re.escape(stem) + "-" + _STAMP + re.escape(".json" + JOURNAL))
-    found = [p for p in directory.glob(f"*{JOURNAL}") if pattern.fullmatch(p.name)]
+    named = (p for p in directory.glob(f"*{JOURNAL}") if pattern.fullmatch(p.name))
+    # One without a line may be of a run that has just begun.
+    found = [path for path in named if _lines(path)]
     if not found:
         raise InputError(f"nothing to resume: {directory} holds no unfinished run {stem}-…")
-    newest = max(found, key=lambda path: (path.stat().st_mtime_ns, path.name))
+    newest = max(found, key=lambda p: (holds_results(p), p.stat().st_mtime_ns, p.name))
     return newest.with_name(newest.name.removesuffix(JOURNAL))

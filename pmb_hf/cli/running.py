@@ -10,6 +10,7 @@ from warnings import catch_warnings, simplefilter
 
 import typer
 
+from ..ending import exit_code_of
 from ..errors import CorpusError, InputError, ProviderError, RunStoppedWarning
 from .options import (
     CorpusOption,
@@ -23,14 +24,13 @@ from .options import (
     known_rules,
 )
 from .output import error_line, line, note, show_json
-from .paths import journal_of, report_place
+from .paths import holds_results, journal_of, report_place
 
 if TYPE_CHECKING:
     from ..report import Evaluation, Report
     from ..schema import Corpus
 
-STOPPED, INTERRUPTED = 3, 130
-_HEADER_AND_ONE = 2
+STOPPED = 3
 
 EPILOG = examples(
     "pmb run --provider bm25",
@@ -222,9 +222,9 @@ def run(
                     progress=progress,
                     on_evaluation=judged.append,
                 )
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
             note("; ".join(["interrupted", *_kept(path)]))
-            raise typer.Exit(INTERRUPTED) from None
+            raise typer.Exit(exit_code_of(error)) from None
         except (ProviderError, OSError):  # of these, what can't be written
             for text in _kept(path):
                 note(text)
@@ -286,7 +286,7 @@ def _check_places(path: Path, junit: Path | None) -> None:
 def _kept(path: Path) -> list[str]:
     """How to go on with a run, if anything was measured."""
     journal = journal_of(path)
-    if not journal.exists() or journal.read_bytes().count(b"\n") < _HEADER_AND_ONE:
+    if not holds_results(journal):
         return []
     return [f"what was measured is kept in {journal}: go on with --resume --out {path}"]
 
